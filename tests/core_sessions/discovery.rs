@@ -6,7 +6,7 @@ use sluice_sbi::{
     Allowed, CallId, DiscoverNfs, Effect, Input, Key, Message, NetworkFunction, Nf, NfProfile,
     NfQuery, NfStatus, Problem, RegisterNf, RequestId, Requester,
 };
-use sluice_smf::NetworkConfig;
+use sluice_smf::{NetworkConfig, Pool};
 use sluice_ue::WantedSession;
 
 use crate::harness::*;
@@ -255,6 +255,7 @@ fn a_new_data_network_works_at_once_after_a_reload() {
     let mut config = smf_config();
     config.networks.push(NetworkConfig {
         instance: "internet".to_owned(),
+        pools: vec![Pool::Ipv4([10, 45, 3, 0].into(), 24)],
         ..NetworkConfig::new(dnn("nowhere"))
     });
     world

@@ -8,7 +8,7 @@ use sluice_n1::{Cause, SessionType};
 use sluice_n2::FlowRates;
 use sluice_pcf::{Pcf, Policy, filter};
 use sluice_sbi::{PccRule, RuleName};
-use sluice_smf::{Config, Smf, UpfConfig};
+use sluice_smf::{Config, Smf};
 use sluice_ue::qfi_of;
 
 use crate::harness::*;
@@ -294,10 +294,7 @@ fn a_restarted_upf_gets_the_flows_again() {
 fn a_upf_serves_the_areas_that_it_is_for() {
     let in_area = |area: Tai| {
         let mut config = smf_config();
-        config.upfs = vec![UpfConfig {
-            areas: vec![area],
-            ..UpfConfig::new(world::N4)
-        }];
+        config.upfs[0].areas = vec![area];
         let mut world = world_with(config, Vec::new());
         establish(&mut world, 0, 5, &wanted(SessionType::Ipv4));
         world

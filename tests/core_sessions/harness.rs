@@ -12,7 +12,7 @@ use sluice_n2::RanUeId;
 use sluice_n4::Instant;
 use sluice_pcf::Pcf;
 use sluice_session::{AllocationPool, PoolAddresses};
-use sluice_smf::{NetworkConfig, Smf, UpfConfig};
+use sluice_smf::{NetworkConfig, Pool, Smf, UpfConfig};
 use sluice_smf_emulator::Tunnel;
 use sluice_ue::{RadioSession, WantedSession};
 use sluice_wire::ids::{Qfi, Teid};
@@ -60,13 +60,22 @@ pub struct RealUpf {
     around: Around,
     /// Its Recovery Time Stamp.
     started: u32,
+    /// Whether it chooses tunnels and gives addresses (FTUP, UEIP).
+    chooses: bool,
     now_ns: u64,
     judged: Option<Judged>,
 }
 
 impl RealUpf {
+    /// With `SLUICE_UPF=plain` the core chooses for it.
     pub fn new() -> Self {
-        Self::started(0xe000_0000)
+        let is_plain = std::env::var("SLUICE_UPF").is_ok_and(|kind| kind == "plain");
+        Self::started(0xe000_0000, !is_plain)
+    }
+
+    /// One that has neither FTUP nor UEIP.
+    pub fn plain() -> Self {
+        Self::started(0xe000_0000, false)
     }
 
     /// It is restarted: all sessions are gone.
@@ -74,7 +83,7 @@ impl RealUpf {
         let started = self.started + 0x100;
         *self = Self {
             now_ns: self.now_ns,
-            ..Self::started(started)
+            ..Self::started(started, self.chooses)
         };
     }
 
@@ -86,8 +95,12 @@ impl RealUpf {
         self.settle()
     }
 
-    fn started(started: u32) -> Self {
+    fn started(started: u32, chooses: bool) -> Self {
         let upf = Upf::start_at(NtpTime(started), 1, |config| {
+            config.choose_fteid = chooses;
+            if !chooses {
+                return;
+            }
             let pool = |addresses| AllocationPool {
                 instance: INTERNET,
                 addresses,
@@ -117,6 +130,7 @@ impl RealUpf {
             held: Vec::new(),
             around,
             started,
+            chooses,
             now_ns: 1_000_000_000,
             judged: None,
         }
@@ -240,6 +254,10 @@ pub fn settings() -> Settings {
 
 pub fn smf_config() -> sluice_smf::Config {
     let internet = NetworkConfig {
+        pools: vec![
+            Pool::Ipv4([10, 45, 0, 0].into(), 24),
+            Pool::Ipv6("2001:db8:45::".parse().unwrap(), 56),
+        ],
         settings: settings(),
         charging_octets: Some(1_000),
         ..NetworkConfig::new(dnn("internet"))
@@ -247,12 +265,18 @@ pub fn smf_config() -> sluice_smf::Config {
     let lab = NetworkConfig {
         instance: "internet".to_owned(),
         families: [true, false],
+        pools: vec![Pool::Ipv4([10, 45, 2, 0].into(), 24)],
         ..NetworkConfig::new(dnn("lab"))
+    };
+    // For a UPF that does not choose.
+    let upf = UpfConfig {
+        n3_addresses: (Some(kit::N3), None),
+        ..UpfConfig::new(world::N4)
     };
     sluice_smf::Config {
         n4: IpAddr::V4(SMF),
         started_unix_s: BEGIN_S,
-        upfs: vec![UpfConfig::new(world::N4)],
+        upfs: vec![upf],
         networks: vec![internet, lab],
         upf_return_ms: sluice_smf::UPF_RETURN_MS,
         back_off_s: sluice_smf::BACK_OFF_S,
@@ -274,8 +298,13 @@ pub fn world_of(config: sluice_amf::Config, numbers: &[u32]) -> TestNetwork {
 
 /// The same of a core that the test has made.
 pub fn begin(core: Core, numbers: &[u32]) -> TestNetwork {
+    begin_at(RealUpf::new(), core, numbers)
+}
+
+/// The same with this UPF.
+pub fn begin_at(upf: RealUpf, core: Core, numbers: &[u32]) -> TestNetwork {
     let mut world = TestNetwork::of(core, numbers);
-    world.upf = Some(Box::new(RealUpf::new()));
+    world.upf = Some(Box::new(upf));
     world.set_up();
     world.core.time(world.now);
     world.run();

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+mod any_upf;
 mod between_amfs;
 mod broken_outcomes;
 mod contexts;

@@ -54,6 +54,9 @@ pub fn smf(config: &CoreConfig, started_unix_s: u64) -> Option<sluice_smf::Confi
         n4: upf.n4.value,
         access: upf.access.clone(),
         n3: upf.n3,
+        n3_addresses: upf.n3_addresses,
+        pools: upf.pools.iter().map(|at| at.value).collect(),
+        instance_coding: upf.instance_coding,
         networks: upf.networks.iter().map(|at| at.value).collect(),
         slices: upf.slices.iter().map(|at| at.value).collect(),
         areas: upf.areas.iter().filter_map(area).collect(),
@@ -62,6 +65,7 @@ pub fn smf(config: &CoreConfig, started_unix_s: u64) -> Option<sluice_smf::Confi
     let networks = sessions.networks.iter().map(|network| NetworkConfig {
         instance: network.instance.clone(),
         families: network.families,
+        pools: network.pools.iter().map(|at| at.value).collect(),
         settings: network.settings.clone(),
         charging_octets: network.charging_octets,
         guaranteed_bps: network.guaranteed_bps,

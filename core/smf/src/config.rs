@@ -1,11 +1,12 @@
 //! Configuration of an SMF.
 
-use core::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use sluice_ids::{Dnn, Snssai, Tai, UpSecurity};
 use sluice_n1::SESSION_BACK_OFF_MOST_S;
 use sluice_n1::options::Settings;
 
+use crate::leases::pools::Pool;
 use crate::limits;
 
 /// Configuration of an SMF.
@@ -42,6 +43,12 @@ pub struct UpfConfig {
     pub access: Option<String>,
     /// Whether its tunnels towards gNBs end at addresses of IPv4 and IPv6 (TS 38.414, 5.1).
     pub n3: [bool; 2],
+    /// Addresses of its tunnels; a UPF that chooses F-TEIDs, or says where it has them, needs none here.
+    pub n3_addresses: (Option<Ipv4Addr>, Option<Ipv6Addr>),
+    /// Pools of data networks that lead to it, where it gives no addresses; none are all.
+    pub pools: Vec<Pool>,
+    /// How Network Instances are written to it.
+    pub instance_coding: InstanceCoding,
     /// Data networks that it leads to; none are all.
     pub networks: Vec<Dnn>,
     /// Slices that it serves; none are all.
@@ -50,6 +57,27 @@ pub struct UpfConfig {
     pub areas: Vec<Tai>,
     /// Most bits per second that are guaranteed to flows at it, down and up; none for no limit.
     pub guaranteed_bps: Option<(u64, u64)>,
+}
+
+/// How a Network Instance is written (TS 29.244, 8.2.4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum InstanceCoding {
+    /// As it stands: `internet`.
+    #[default]
+    Text,
+    /// As labels of a domain name, each behind its length: for UPFs that read APNs.
+    Labels,
+}
+
+impl InstanceCoding {
+    /// Octets of a name.
+    pub fn octets(self, name: &str) -> Vec<u8> {
+        let label = |label: &str| [&[label.len() as u8], label.as_bytes()].concat();
+        match self {
+            Self::Text => name.as_bytes().to_vec(),
+            Self::Labels => name.split('.').flat_map(label).collect(),
+        }
+    }
 }
 
 /// A data network.
@@ -61,6 +89,8 @@ pub struct NetworkConfig {
     pub instance: String,
     /// Whether there are addresses for the types IPv4 and IPv6.
     pub families: [bool; 2],
+    /// Addresses that UEs are given at UPFs that give none.
+    pub pools: Vec<Pool>,
     /// Protocol configuration options for UEs: name servers, P-CSCFs, and the MTU.
     pub settings: Settings,
     /// A charging record after each so many octets, and one at the end of a session; none for no
@@ -80,6 +110,7 @@ impl NetworkConfig {
             dnn,
             instance: dnn.to_string(),
             families: [true; 2],
+            pools: Vec::new(),
             settings: Settings {
                 // 1500 less IPv6, UDP, GTP-U with a PDU Session Container (TS 29.281, 5.1).
                 mtu_octets: Some(1_400),
@@ -137,6 +168,14 @@ impl Config {
                 "a charging record is made of one octet at least",
             ),
             (
+                self.pools().all(|(_, pool)| pool.is_sound()),
+                "a pool has no host bits; IPv4 of 8 to 32 bits, IPv6 of 32 to 64",
+            ),
+            (
+                self.meeting_pools().is_none(),
+                "an address is in one pool alone",
+            ),
+            (
                 is_back_off(self.back_off_s),
                 "a back-off is 2 to 1116000 seconds long, the least no longer than the most",
             ),
@@ -145,6 +184,23 @@ impl Config {
             Some((_, what)) => Err(what),
             None => Ok(()),
         }
+    }
+
+    /// Pools of all data networks.
+    pub(crate) fn pools(&self) -> impl Iterator<Item = (Dnn, Pool)> {
+        let of = |one: &NetworkConfig| {
+            let dnn = one.dnn;
+            one.pools.clone().into_iter().map(move |pool| (dnn, pool))
+        };
+        self.networks.iter().flat_map(of)
+    }
+
+    fn meeting_pools(&self) -> Option<(Pool, Pool)> {
+        let all: Vec<Pool> = self.pools().map(|(_, pool)| pool).collect();
+        let pairs = all.iter().enumerate();
+        let mut pairs =
+            pairs.flat_map(|(at, one)| all[..at].iter().map(move |other| (*one, *other)));
+        pairs.find(|(one, other)| one.meets(*other))
     }
 
     /// Slices, data networks and areas of each UPF, without UPFs that serve no data network.
@@ -176,11 +232,24 @@ impl UpfConfig {
             n4,
             access: None,
             n3: [true, false],
+            n3_addresses: (None, None),
+            pools: Vec::new(),
+            instance_coding: InstanceCoding::default(),
             networks: Vec::new(),
             slices: Vec::new(),
             areas: Vec::new(),
             guaranteed_bps: None,
         }
+    }
+
+    /// A Network Instance as it is written to it.
+    pub(crate) fn instance(&self, name: &str) -> Vec<u8> {
+        self.instance_coding.octets(name)
+    }
+
+    /// Network Instance of its interfaces towards gNBs.
+    pub(crate) fn access_instance(&self) -> Option<Vec<u8>> {
+        self.access.as_deref().map(|name| self.instance(name))
     }
 
     pub(crate) fn serves(&self, dnn: &Dnn, slice: &Snssai, area: &Tai) -> bool {

@@ -11,6 +11,7 @@ mod config;
 mod context;
 mod ending;
 mod exposure;
+mod leases;
 mod limits;
 mod metrics;
 mod procedure;
@@ -32,9 +33,10 @@ use sluice_sbi::{
     Served, Slot, TaskId, Tasks,
 };
 
-pub use config::{BACK_OFF_S, Config, NetworkConfig, UPF_RETURN_MS, UpfConfig};
+pub use config::{BACK_OFF_S, Config, InstanceCoding, NetworkConfig, UPF_RETURN_MS, UpfConfig};
 pub use context::session::Usage;
 pub use context::state::{ChargingId, ChargingRecord, Counters};
+pub use leases::pools::{Family, Pool};
 pub use sluice_n1::options::Settings;
 
 use context::session::{Loss, SessionId};
@@ -217,7 +219,7 @@ impl Smf {
                 let (upf, asks) = session.map_or((None, None), |one| (one.upf, one.asks));
                 let upfs = &mut state.config.upfs.iter();
                 if let Some(upf) = upf {
-                    state.forget_at_upf(upf);
+                    state.forget_at_upf(Some(id), upf);
                 } else if let Some(upf) = upfs.position(|upf| Some(upf.n4) == asks) {
                     state.give_up_establishment(id, upf);
                 }
@@ -479,7 +481,7 @@ impl Smf {
         let told = session.is_some_and(|session| self.tell(session, Event::N4(tag, answer)));
         // Nobody waits for this session any more.
         if let (false, Answer::Established(upf, _)) = (told, answer) {
-            self.state.borrow_mut().forget_at_upf(upf);
+            self.state.borrow_mut().forget_at_upf(session, upf);
         }
     }
 

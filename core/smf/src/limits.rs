@@ -62,6 +62,10 @@ pub const ORPHAN_TRIES: u8 = 6;
 /// way that is lost, and not what the UPF has.
 pub const LATE_WAITS: u32 = 360;
 
+/// How long a UE address and a TEID rest before another session gets them: peers of the data network may go on sending,
+/// and an establishment that was given up may be answered ([`LATE_MS`]).
+pub const LEASE_REST_MS: u64 = LATE_MS;
+
 /// How long after an establishment was given up its answer may still come: what a UPF keeps in its queues.
 pub const LATE_MS: u64 = 120_000;
 

@@ -72,6 +72,11 @@ pub struct UpfView {
 }
 
 impl Smf {
+    /// UE addresses and TEIDs that sessions have of the SMF, where their UPFs give none.
+    pub fn leases(&self) -> (usize, usize) {
+        self.state.borrow().leases.held()
+    }
+
     /// Sessions of a subscriber.
     pub fn sessions_of(&self, supi: &Supi) -> Vec<SessionView> {
         let state = self.state.borrow();

@@ -1,10 +1,13 @@
 //! One PFCP association: the peer's name, addresses, features and condition.
 
 use core::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use arrayvec::ArrayVec;
-use sluice_wire::pfcp::value::{CpFunctionFeatures, NtpTime, UpFunctionFeatures};
+use sluice_wire::pfcp::value::{
+    CpFunctionFeatures, NtpTime, SourceInterface, UpFunctionFeatures,
+    UserPlaneIpResourceInformation,
+};
 
 use crate::node_id::NodeId;
 use crate::time::Instant;
@@ -91,6 +94,34 @@ impl Features {
     }
 }
 
+/// Place at a UP function where a CP function may assign F-TEIDs (User Plane IP Resource Information, TS 29.244 up to
+/// Release 15, 8.2.82).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct UserPlaneResource {
+    /// How many leading bits of TEIDs are fixed (TEIDRI), and their octet.
+    pub teid_range: (u8, u8),
+    /// The IPv4 address.
+    pub ipv4: Option<Ipv4Addr>,
+    /// The IPv6 address.
+    pub ipv6: Option<Ipv6Addr>,
+    /// The Network Instance, in either of its codings.
+    pub network_instance: Option<Vec<u8>>,
+    /// The side of the UP function.
+    pub source_interface: Option<SourceInterface>,
+}
+
+impl From<&UserPlaneIpResourceInformation<'_>> for UserPlaneResource {
+    fn from(told: &UserPlaneIpResourceInformation<'_>) -> Self {
+        Self {
+            teid_range: (told.teid_range_bits, told.teid_range),
+            ipv4: told.ipv4,
+            ipv6: told.ipv6,
+            network_instance: told.network_instance.map(|name| name.0.to_vec()),
+            source_interface: told.source_interface,
+        }
+    }
+}
+
 /// An association with one peer.
 #[derive(Clone, Debug)]
 pub struct Association {
@@ -102,6 +133,7 @@ pub struct Association {
     /// sessions of that address alone.
     pub(crate) borrowed: ArrayVec<IpAddr, ADDRESSES>,
     pub(crate) features: Features,
+    pub(crate) resources: Vec<UserPlaneResource>,
     pub(crate) recovery_time_stamp: NtpTime,
     /// We set it up, so we do it again when the peer has restarted.
     pub(crate) initiated_here: bool,
@@ -127,6 +159,7 @@ impl Association {
             primary,
             borrowed: ArrayVec::new(),
             features: Features::default(),
+            resources: Vec::new(),
             recovery_time_stamp: NtpTime(0),
             initiated_here: false,
             retain: false,
@@ -174,6 +207,11 @@ impl Association {
     /// The peer's features.
     pub fn features(&self) -> Features {
         self.features
+    }
+
+    /// Places at the peer where F-TEIDs may be assigned, as it says; none of one that says nothing.
+    pub fn resources(&self) -> &[UserPlaneResource] {
+        &self.resources
     }
 
     /// When the peer started, by its own clock.

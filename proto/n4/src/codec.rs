@@ -14,11 +14,11 @@ use sluice_wire::pfcp::message::{
 };
 use sluice_wire::pfcp::value::{
     self, AlternativeSmfIpAddress, AssociationReleaseRequestFlags, AssociationSetupResponseFlags,
-    AssociationUpdateRequestFlags, FSeid, NtpTime, Timer,
+    AssociationUpdateRequestFlags, FSeid, NtpTime, Timer, UserPlaneIpResourceInformation,
 };
 use sluice_wire::pfcp::{Cause, Full, IeType, MessageType, Reject, Writer};
 
-use crate::association::{ADDRESSES, Features};
+use crate::association::{ADDRESSES, Features, UserPlaneResource};
 use crate::config::Config;
 use crate::endpoint::Change;
 use crate::event::{RETENTION_ADDRESSES, Retention};
@@ -31,6 +31,7 @@ pub struct Peer {
     pub node_id: NodeId,
     pub recovery_time_stamp: NtpTime,
     pub features: Features,
+    pub resources: Vec<UserPlaneResource>,
     pub addresses: Addresses,
 }
 
@@ -51,6 +52,7 @@ pub struct SetupResponse {
 pub struct UpdateRequest {
     pub node_id: NodeId,
     pub features: Features,
+    pub resources: Vec<UserPlaneResource>,
     pub addresses: Addresses,
     pub release_requested: bool,
     pub preparation: bool,
@@ -82,6 +84,10 @@ impl GracefulPeriod {
     }
 }
 
+fn resources(told: &[UserPlaneIpResourceInformation<'_>]) -> Vec<UserPlaneResource> {
+    told.iter().map(UserPlaneResource::from).collect()
+}
+
 pub fn heartbeat_request(body: &[u8]) -> Result<NtpTime, Reject> {
     HeartbeatRequest::parse(body).map(|message| message.recovery_time_stamp)
 }
@@ -99,6 +105,7 @@ pub fn setup_request(body: &[u8]) -> Result<SetupRequest, Reject> {
             cp: message.cp_function_features,
             up: message.up_function_features,
         },
+        resources: resources(&message.user_plane_ip_resource_information),
         addresses: addresses(&message.alternative_smf_ip_address),
     };
     let retain = message
@@ -121,6 +128,7 @@ pub fn setup_response(body: &[u8]) -> Result<Result<SetupResponse, Cause>, Rejec
             cp: message.cp_function_features,
             up: message.up_function_features,
         },
+        resources: resources(&message.user_plane_ip_resource_information),
         addresses: addresses(&message.alternative_smf_ip_address),
     };
     let flags = message.pfcpasrsp_flags.unwrap_or_default();
@@ -147,6 +155,7 @@ pub fn update_request(body: &[u8]) -> Result<UpdateRequest, Reject> {
             cp: message.cp_function_features,
             up: message.up_function_features,
         },
+        resources: resources(&message.user_plane_ip_resource_information),
         addresses: addresses(&message.alternative_smf_ip_address),
         release_requested: release.intersects(asks),
         preparation: flags.contains(AssociationUpdateRequestFlags::PARPS),

@@ -137,7 +137,7 @@ pub enum Event {
         /// The further address.
         peer: SocketAddr,
     },
-    /// The peer changed its features or addresses.
+    /// The peer changed its features, resources or addresses.
     AssociationUpdated {
         /// Which one.
         association: AssociationId,

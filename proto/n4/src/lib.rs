@@ -53,7 +53,7 @@ mod strangers;
 mod time;
 pub mod transport;
 
-pub use association::{Association, AssociationId, Features, State};
+pub use association::{Association, AssociationId, Features, State, UserPlaneResource};
 pub use bundle::messages;
 pub use cidr::Cidr;
 pub use config::{Config, Limits, PeerPort, Role};

@@ -26,6 +26,7 @@ mod observe;
 mod paging;
 mod paths;
 mod peers;
+mod plain_upf;
 mod ports;
 mod ran;
 mod ran_n2;

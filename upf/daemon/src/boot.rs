@@ -237,6 +237,7 @@ fn n4_configs(config: &UpfConfig, layout: Layout) -> (UpConfig, sluice_n4::Confi
     let up = UpConfig {
         sessions: config.limits.sessions.value as usize,
         accept_cp_fteid: config.n4.accept_cp_fteid,
+        choose_fteid: config.n4.choose_fteid,
         mbr_zero: config.n4.mbr_zero,
         shaped_rates: config.shaping.rates,
         unserved: config.n4.unserved,

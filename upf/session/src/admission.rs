@@ -62,6 +62,7 @@ pub struct Admission<'a, N> {
 pub struct Policy {
     /// F-TEIDs that the CP function chose are admitted.
     pub accept_cp_fteid: bool,
+    pub choose_fteid: bool,
     /// What becomes of reports that are not served.
     pub unserved: Unserved,
     /// RESTI: the message brings back F-TEIDs of ours.

@@ -21,6 +21,8 @@ pub struct Config {
     pub n4_address: Ipv4Addr,
     /// F-TEIDs that the CP function chose are admitted; otherwise refused with cause 71.
     pub accept_cp_fteid: bool,
+    /// F-TEIDs are chosen here where the CP function asks for it (FTUP); otherwise that is refused with cause 71.
+    pub choose_fteid: bool,
     /// What a Maximum Bitrate of 0 in one direction means.
     pub mbr_zero: MbrZero,
     /// Whose excess waits instead of being dropped.
@@ -149,6 +151,7 @@ impl Config {
             layout,
             n4_address,
             accept_cp_fteid: true,
+            choose_fteid: true,
             mbr_zero: MbrZero::default(),
             shaped_rates: ShapedRates::default(),
             unserved: Unserved::default(),

@@ -111,6 +111,7 @@ fn fill<N: Network>(
     new.copy_from(old);
     let policy = Policy {
         accept_cp_fteid: shared.config.accept_cp_fteid,
+        choose_fteid: shared.config.choose_fteid,
         unserved: shared.config.unserved,
         restores: base.restores,
         is_new: base.session.is_none(),

@@ -72,8 +72,9 @@ const WORDS: &[RefusalWords] = &[
     ),
     of(
         Cause::INVALID_F_TEID_ALLOCATION_OPTION,
-        "the SMF chooses F-TEIDs itself and `n4.accept_cp_fteid` is false, or one request does both",
-        "let the SMF set CHOOSE, or set `n4.accept_cp_fteid: true`",
+        "the SMF chooses F-TEIDs itself and `n4.accept_cp_fteid` is false, it leaves them to us and `n4.choose_fteid` is \
+         false, or one request does both",
+        "let the SMF set CHOOSE, or set `n4.accept_cp_fteid: true`; the other way round, set `n4.choose_fteid: true`",
     ),
     of(
         Cause::NO_ESTABLISHED_PFCP_ASSOCIATION,

@@ -4,6 +4,7 @@ use super::{CoreConfig, Sessions};
 use sluice_ids::Snssai;
 use sluice_program::config::fields::At;
 use sluice_program::config::problem::Report;
+use sluice_smf::Pool;
 use std::net::SocketAddr;
 
 /// Most PLMNs of an AMF (TS 38.413, maxnoofPLMNs).
@@ -24,11 +25,79 @@ pub(super) fn all(config: &CoreConfig, report: &mut Report) {
     own_addresses(config, report);
     if let Some(sessions) = &config.sessions {
         networks(sessions, report);
+        pools(sessions, report);
         policies(sessions, report);
         upf_areas(config, sessions, report);
     }
     subscribers(config, report);
     addresses(config, report);
+    addresses_in_pools(config, report);
+}
+
+/// Pools with their keys.
+fn all_pools(sessions: &Sessions) -> Vec<(String, &At<Pool>)> {
+    let networks = sessions.networks.iter().enumerate();
+    let of = networks.flat_map(|(at, network)| {
+        let pools = network.pools.iter().enumerate();
+        pools.map(move |(place, pool)| (format!("data_networks[{at}].pools[{place}]"), pool))
+    });
+    of.collect()
+}
+
+/// An address is in one pool alone, whichever data network that is of.
+fn pools(sessions: &Sessions, report: &mut Report) {
+    let all = all_pools(sessions);
+    for (at, (key, pool)) in all.iter().enumerate() {
+        let first = all[..at]
+            .iter()
+            .find(|(_, one)| one.value.meets(pool.value));
+        if let Some((other, first)) = first {
+            let what = format!(
+                "{} meets {other}, {}, in line {}",
+                pool.value, first.value, first.line
+            );
+            report.problem(pool.line, key.clone(), what, "each address in one pool");
+        }
+    }
+    for (at, upf) in sessions.upfs.iter().enumerate() {
+        for (place, pool) in upf.pools.iter().enumerate() {
+            if !all.iter().any(|(_, one)| one.value == pool.value) {
+                let what = format!("{} is none of the pools of data_networks", pool.value);
+                let key = format!("upfs[{at}].pools[{place}]");
+                report.problem(pool.line, key, what, "a pool of a data network, as a whole");
+            }
+        }
+    }
+}
+
+/// Addresses that subscribers have of their own are in no pool: it might give them to others.
+fn addresses_in_pools(config: &CoreConfig, report: &mut Report) {
+    let pools = config.sessions.as_ref().map(all_pools).unwrap_or_default();
+    for (at, account) in config.subscribers.iter().enumerate() {
+        for (number, network) in account.networks.iter().enumerate() {
+            let has_ipv4 = |pool: Pool| network.ipv4.is_some_and(|own| pool.contains_ipv4(own));
+            let has_ipv6 = |pool: Pool| {
+                network
+                    .ipv6_prefix
+                    .is_some_and(|own| pool.contains_ipv6(own))
+            };
+            for (key, pool) in &pools {
+                let name = match pool.value {
+                    pool if has_ipv4(pool) => "ipv4",
+                    pool if has_ipv6(pool) => "ipv6_prefix",
+                    _ => continue,
+                };
+                let what = format!("of {key}, {}, which may give it to others", pool.value);
+                let path = format!("subscribers[{at}].networks[{number}].{name}");
+                report.problem(
+                    network.dnn.line,
+                    path,
+                    what,
+                    "an address outside of all pools",
+                );
+            }
+        }
+    }
 }
 
 /// Our own addresses: each of N2 once, and that of N4 is no UPF's.
@@ -321,5 +390,80 @@ mod tests {
             "core.yaml:5: upfs[0].n4: 192.0.2.20:8805 is n4.listen in line 4, 192.0.2.20:8805";
         assert!(same.contains(told), "{same}");
         assert_eq!(refused("", "192.0.2.20:8806"), "");
+    }
+
+    const SHORT: &str = "\
+plmns: {plmn: 001-01, slices: 1}
+tracking_areas: {tac: 1}
+n2: {listen: 192.0.2.20, gnbs: 192.0.2.0/24}
+n4: {listen: 192.0.2.20}
+upfs: {n4: 192.0.2.10}
+data_networks: {name: internet}
+";
+
+    /// Mistakes, in place of a part of the short file, and the words about them.
+    const OF_POOLS: &[(&str, &str, &str)] = &[
+        (
+            "{name: internet}",
+            "{name: internet, pools: 10.45.0.1/16}",
+            "data_networks.pools: got '10.45.0.1/16'; expected an IPv4 prefix",
+        ),
+        (
+            "{name: internet}",
+            "{name: internet, pools: '2001:db8::/65'}",
+            "data_networks.pools: got '2001:db8::/65'; expected an IPv4 prefix",
+        ),
+        (
+            "{name: internet}",
+            "{name: internet, ipv6: false, pools: [10.45.0.0/16, '2001:db8::/48']}",
+            "data_networks.pools[1]: 2001:db8::/48 is of IPv6, which the data network has not",
+        ),
+        (
+            "{name: internet}",
+            "[{name: internet, pools: 10.0.0.0/8}, {name: ims, pools: 10.45.0.0/16}]",
+            "data_networks[1].pools[0]: 10.45.0.0/16 meets data_networks[0].pools[0], 10.0.0.0/8, in line 6",
+        ),
+        (
+            "data_networks: {name: internet}\n",
+            "data_networks: {name: internet, pools: 10.45.0.0/16}\nsubscribers: {imsi: '001010000000001', \
+         k: 465b5ce8b199b49faa5f0a2ee238a6bc, opc: cd63cb71954a9f4e48a5994e37a02baf, \
+         networks: {name: internet, ipv4: 10.45.0.9}}\n",
+            "subscribers[0].networks[0].ipv4: of data_networks[0].pools[0], 10.45.0.0/16, which may give it to others",
+        ),
+        (
+            "upfs: {n4: 192.0.2.10}",
+            "upfs: {n4: 192.0.2.10, pools: 10.45.0.0/24}",
+            "upfs[0].pools[0]: 10.45.0.0/24 is none of the pools of data_networks",
+        ),
+        (
+            "upfs: {n4: 192.0.2.10}",
+            "upfs: {n4: 192.0.2.10, n3: [ipv4, 192.0.2.1]}",
+            "upfs.n3: more than one of a kind; expected one word, or an address of each family",
+        ),
+        (
+            "upfs: {n4: 192.0.2.10}",
+            "upfs: {n4: 192.0.2.10, n3: [192.0.2.1, 192.0.2.2]}",
+            "upfs.n3: more than one of a kind",
+        ),
+        (
+            "upfs: {n4: 192.0.2.10}",
+            "upfs: {n4: 192.0.2.10, n3: 0.0.0.0}",
+            "upfs.n3: got '0.0.0.0'; expected ipv4, ipv6, ipv4v6, or an address of each family",
+        ),
+        (
+            "upfs: {n4: 192.0.2.10}",
+            "upfs: {n4: 192.0.2.10, instance_coding: dns}",
+            "upfs.instance_coding: got 'dns'; expected text or labels",
+        ),
+    ];
+
+    #[test]
+    fn pools_and_addresses_of_upfs_that_cannot_be_are_refused() {
+        for (old, new, said) in OF_POOLS {
+            let text = SHORT.replacen(old, new, 1);
+            let refused = CoreConfig::from_text(Path::new("core.yaml"), &text).expect_err(new);
+            let refused = refused.to_string();
+            assert!(refused.contains(said), "{new}: {refused}");
+        }
     }
 }

@@ -6,10 +6,11 @@ use super::policies::{PolicySection, read_access};
 use sluice_ids::{Dnn, Plmn, Snssai, Tac, UpSecurity};
 use sluice_pcf::AccessPolicy;
 use sluice_program::config::fields::{At, Fields};
+use sluice_program::config::ip::Prefix;
 use sluice_program::config::kind::{
     Kind, boolean, dns_ipv6, ip, network_instance, number, socket_address, socket_path, word,
 };
-use sluice_smf::Settings;
+use sluice_smf::{Family, InstanceCoding, Pool, Settings};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 
@@ -166,6 +167,12 @@ pub struct Upf {
     pub access: Option<String>,
     /// Whether its tunnels towards gNBs have addresses of IPv4 and IPv6.
     pub n3: [bool; 2],
+    /// Addresses of these tunnels; none where the UPF tells them.
+    pub n3_addresses: (Option<Ipv4Addr>, Option<Ipv6Addr>),
+    /// Pools that lead to it; none are all of its data networks.
+    pub pools: Vec<At<Pool>>,
+    /// How Network Instances are written to it.
+    pub instance_coding: InstanceCoding,
     /// Data networks that it leads to; none are all.
     pub networks: Vec<At<Dnn>>,
     /// Slices that it serves; none are all.
@@ -181,12 +188,13 @@ impl Upf {
         let n4 = fields.required("n4", &socket_address(PFCP_PORT));
         let rings = fields.optional("rings", &socket_path());
         let access = fields.optional("access_instance", &network_instance());
-        let families = word(&[
-            ("ipv4", [true, false]),
-            ("ipv6", [false, true]),
-            ("ipv4v6", [true; 2]),
+        let (n3, n3_addresses) = read_n3(fields);
+        let codings = word(&[
+            ("text", InstanceCoding::Text),
+            ("labels", InstanceCoding::Labels),
         ]);
-        let n3 = fields.or("n3", "ipv4", &families);
+        let instance_coding = fields.or("instance_coding", "text", &codings).value;
+        let pools = fields.list("pools", &pool());
         let networks = fields.list("data_networks", &kinds::dnn());
         let slices = fields.list("slices", &kinds::slice());
         let areas = fields.list("tais", &kinds::tai());
@@ -195,13 +203,67 @@ impl Upf {
             n4: n4?,
             rings: rings.map(|at| at.value),
             access: access.map(|at| at.value),
-            n3: n3.value,
+            n3,
+            n3_addresses,
+            pools,
+            instance_coding,
             networks,
             slices,
             areas,
             guaranteed_bps,
         })
     }
+}
+
+/// A value of N3 of a UPF.
+#[derive(Clone, Copy)]
+enum N3 {
+    /// Families, of which the UPF tells the addresses.
+    Families([bool; 2]),
+    /// An address.
+    At(IpAddr),
+}
+
+fn n3() -> Kind<N3> {
+    let expected = "ipv4, ipv6, ipv4v6, or an address of each family";
+    Kind::new(expected, |text| match text {
+        "ipv4" => Some(N3::Families([true, false])),
+        "ipv6" => Some(N3::Families([false, true])),
+        "ipv4v6" => Some(N3::Families([true; 2])),
+        text => ip().parse(text).filter(is_station).map(N3::At),
+    })
+}
+
+fn is_station(address: &IpAddr) -> bool {
+    !(address.is_unspecified() || address.is_multicast())
+}
+
+/// Families of a UPF's tunnels, and their addresses as far as the file has them.
+type Tunnels = ([bool; 2], (Option<Ipv4Addr>, Option<Ipv6Addr>));
+
+fn read_n3(fields: &mut Fields<'_, '_>) -> Tunnels {
+    let (mut families, mut ipv4, mut ipv6) = (None, None, None);
+    let all = fields.list("n3", &n3());
+    for at in &all {
+        let is_repeated = match at.value {
+            N3::Families(told) => families.replace(told).is_some() || all.len() > 1,
+            N3::At(IpAddr::V4(address)) => ipv4.replace(address).is_some(),
+            N3::At(IpAddr::V6(address)) => ipv6.replace(address).is_some(),
+        };
+        if is_repeated {
+            let (key, what) = (fields.key("n3"), "more than one of a kind");
+            let expected = "one word, or an address of each family";
+            fields.report().problem(at.line, key, what, expected);
+            break;
+        }
+    }
+    let told = [ipv4.is_some(), ipv6.is_some()];
+    let default = if told == [false; 2] {
+        [true, false]
+    } else {
+        told
+    };
+    (families.unwrap_or(default), (ipv4, ipv6))
 }
 
 /// Most that is guaranteed in all; none where neither direction has a limit.
@@ -222,6 +284,8 @@ pub struct DataNetwork {
     pub instance: String,
     /// Whether there are addresses of IPv4 and IPv6.
     pub families: [bool; 2],
+    /// Addresses for UEs at UPFs that give none.
+    pub pools: Vec<At<Pool>>,
     /// What UEs are told that ask for it: name servers, the IMS, and the longest packet.
     pub settings: Settings,
     /// A charging record after each so many octets, and one at the end of a session; none for no
@@ -259,6 +323,7 @@ impl DataNetwork {
                 .report()
                 .problem(ipv6.line, key, what, "addresses of a family");
         }
+        let pools = read_pools(fields, [ipv4.value, ipv6.value]);
         let (servers_ipv4, servers_ipv6) = servers(fields, "dns", "name servers");
         let (p_cscfs_ipv4, p_cscfs_ipv6) = servers(fields, "p_cscf", "P-CSCFs");
         let mtu = fields.or("mtu", "1400", &number(1_280, 9_000, "octets"));
@@ -272,6 +337,7 @@ impl DataNetwork {
             dnn,
             instance: instance.map_or(name, |at| at.value),
             families: [ipv4.value, ipv6.value],
+            pools,
             settings: Settings {
                 servers_ipv4,
                 servers_ipv6,
@@ -284,6 +350,45 @@ impl DataNetwork {
             up_security,
         })
     }
+}
+
+/// Pools, of families that the data network has.
+fn read_pools(fields: &mut Fields<'_, '_>, [ipv4, ipv6]: [bool; 2]) -> Vec<At<Pool>> {
+    let pools = fields.list("pools", &pool());
+    for (place, at) in pools.iter().enumerate() {
+        let family = at.value.family();
+        let is_there = match family {
+            Family::Ipv4 => ipv4,
+            Family::Ipv6 => ipv6,
+        };
+        if !is_there {
+            let key = format!("{}[{place}]", fields.key("pools"));
+            let what = format!(
+                "{} is of {family}, which the data network has not",
+                at.value
+            );
+            let expected = "a pool of a family that it has";
+            fields.report().problem(at.line, key, what, expected);
+        }
+    }
+    pools
+}
+
+fn pool() -> Kind<Pool> {
+    let expected = "an IPv4 prefix of 8 to 32 bits without host bits, such as 10.45.0.0/16, \
+                    or an IPv6 prefix of 32 to 64 bits";
+    Kind::new(expected, |text| match text.parse().ok()? {
+        Prefix::V4(prefix) => {
+            let pool = Pool::Ipv4(prefix.base(), prefix.prefix_len());
+            (prefix.prefix_len() >= 8).then_some(pool)
+        }
+        Prefix::V6(prefix) => {
+            let base = prefix.base();
+            let is_global = is_station(&base.into()) && !base.is_unicast_link_local();
+            let pool = Pool::Ipv6(base, prefix.prefix_len());
+            ((32..=64).contains(&prefix.prefix_len()) && is_global).then_some(pool)
+        }
+    })
 }
 
 /// Servers that UEs are told, by family.
@@ -327,6 +432,7 @@ fn server() -> Kind<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::super::CoreConfig;
+    use super::InstanceCoding;
     use sluice_ids::{UpProtection, UpSecurity};
     use std::path::Path;
 
@@ -344,6 +450,46 @@ mod tests {
         let sessions = config.sessions.ok_or("no sessions")?;
         let of_subscriber = config.subscribers[0].networks[0].up_security;
         Ok([sessions.networks[0].up_security, of_subscriber])
+    }
+
+    #[test]
+    fn a_upf_that_does_not_choose_is_read_with_its_addresses_and_the_pools_of_its_networks() {
+        let n3 = "n3: [192.0.2.1, '2001:db8::1'], instance_coding: labels";
+        let text = |n3: &str| {
+            format!(
+                "plmns: {{plmn: 001-01, slices: 1}}\ntracking_areas: {{tac: 1}}\n\
+                 n2: {{listen: 192.0.2.20, gnbs: 192.0.2.0/24}}\nn4: {{listen: 192.0.2.20}}\n\
+                 upfs: {{n4: 192.0.2.10, {n3}}}\n\
+                 data_networks: {{name: internet, pools: [10.45.0.0/16, '2001:db8:45::/48']}}\n"
+            )
+        };
+        let read = |n3: &str| {
+            let loaded = CoreConfig::from_text(Path::new("core.yaml"), &text(n3));
+            let config = loaded
+                .map_err(|refused| refused.to_string())
+                .expect("right")
+                .config;
+            crate::convert::smf(&config, 0).expect("sessions")
+        };
+        let smf = read(n3);
+        let upf = &smf.upfs[0];
+        let addresses = ("192.0.2.1".parse().ok(), "2001:db8::1".parse().ok());
+        assert_eq!((upf.n3, upf.n3_addresses), ([true; 2], addresses));
+        assert_eq!(upf.instance_coding, InstanceCoding::Labels);
+        let pools: Vec<String> = smf.networks[0]
+            .pools
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(pools, ["10.45.0.0/16", "2001:db8:45::/48"]);
+        for (n3, families, ipv4) in [
+            ("n3: 192.0.2.1", [true, false], "192.0.2.1".parse().ok()),
+            ("n3: ipv4v6", [true; 2], None),
+            ("slices: 1", [true, false], None),
+        ] {
+            let upf = &read(n3).upfs[0];
+            assert_eq!((upf.n3, upf.n3_addresses), (families, (ipv4, None)), "{n3}");
+        }
     }
 
     #[test]

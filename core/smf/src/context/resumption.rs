@@ -12,9 +12,10 @@ use sluice_n4::AssociationId;
 use sluice_sbi::{CommitId, Effect, Instant, Key, Now, context_store::fingerprint};
 
 use crate::Smf;
-use crate::context::session::{AtUpf, Loss, Mobility, OwnAddresses, Reaching, Session, SessionId};
+use crate::context::session::{AtUpf, Loss, Mobility, Reaching, Session, SessionId};
 use crate::context::state::State;
 use crate::context::stored_context::{self, Kept};
+use crate::leases::lease::OwnAddresses;
 use crate::limits;
 use crate::procedure::Procedure;
 use crate::procedure::establishment::{ask, clean_up};
@@ -52,7 +53,7 @@ impl Smf {
         for (key, value) in contexts {
             if key.starts_with(ORPHAN.as_bytes()) {
                 match stored_context::read_orphan(value) {
-                    Some((upf, at)) => orphans.push((key, upf, at)),
+                    Some((upf, at, lease)) => orphans.push((key, upf, (at, lease))),
                     None => is_whole = state.leave_out(key),
                 }
                 continue;
@@ -117,7 +118,7 @@ impl Smf {
                     let known = known.filter(|session| session.loss == Loss::None);
                     let upf = known.and_then(|session| session.upf);
                     if let Some(upf) = upf {
-                        state.forget_at_upf(upf);
+                        state.forget_at_upf(Some(id), upf);
                     }
                     state.remove(id);
                 }
@@ -190,7 +191,8 @@ pub(crate) async fn settle(p: Procedure) {
 /// A UPF was asked for a session, and nobody knows what it answered. It is asked again with the same F-SEID,
 /// so that it has one session of that at the most, and deletes it.
 pub(crate) async fn undo(p: Procedure) {
-    let own = OwnAddresses::default();
+    let own = p.with_session(|session| session.lease.own());
+    let own = own.unwrap_or_default();
     let asks = p.with_session(|session| session.asks).flatten();
     let at = p.with(|state| {
         let index = state
@@ -202,7 +204,7 @@ pub(crate) async fn undo(p: Procedure) {
         Some((association, index))
     });
     if let Some(at) = at {
-        match ask(&p, "", at, own).await {
+        match ask_to_undo(&p, at, own).await {
             Answer::Established(upf, _) => {
                 p.with_session(|session| session.upf = Some(upf));
                 release::delete(&p, "").await;
@@ -211,12 +213,26 @@ pub(crate) async fn undo(p: Procedure) {
             Answer::Nothing => {
                 p.with_session(|session| session.is_forgotten = true);
                 p.with(|state| state.give_up_establishment(p.session, at.1));
-                clean_up(&p, at.1, async |to| ask(&p, "", (to, at.1), own).await).await;
+                let again = async |to| ask_to_undo(&p, (to, at.1), own).await;
+                clean_up(&p, at.1, again).await;
             }
             _ => {}
         }
     }
     p.with(|state| state.remove(p.session));
+}
+
+/// The UPF is asked for the session with the F-SEID of before. Where it refuses, it has it by other rules, with what it was
+/// given: another one takes its place.
+async fn ask_to_undo(p: &Procedure, at: (AssociationId, usize), own: OwnAddresses) -> Answer {
+    let answer = ask(p, "", at, own).await;
+    if !matches!(answer, Answer::Refused(_)) {
+        return answer;
+    }
+    match p.with(|state| state.lease_anew(p.session, at)) {
+        Some(own) => ask(p, "", at, own).await,
+        None => answer,
+    }
 }
 
 impl State {
@@ -253,6 +269,7 @@ impl State {
         session.kept = Some(stored);
         let Some(at) = kept.at else {
             session.asks = Some(kept.upf);
+            self.hold_lease(&session.lease);
             return Some(session);
         };
         session.upf = Some(at.within(association));
@@ -266,9 +283,10 @@ impl State {
         }
         session.may_be_at = Some(kept.upf).filter(|_| session.loss == Loss::Restarted);
         let Some(network) = self.network_of(&session) else {
-            self.orphan_of_before(at.within(association));
+            self.orphan_of_before(at.within(association), session.lease);
             return None;
         };
+        self.hold_lease(&session.lease);
         session.flows.place = Some((index, network));
         self.take(session.flows.place, session.flows.guaranteed_bps);
         let now = self.now.instant;
@@ -345,6 +363,7 @@ impl State {
         let left = Session {
             session_type: session.session_type,
             qos: session.qos,
+            lease: session.lease,
             is_forgotten: true,
             task: session.task,
             mobility: Mobility {

@@ -1,6 +1,6 @@
 //! State of a session.
 
-use core::net::{Ipv4Addr, SocketAddr};
+use core::net::SocketAddr;
 use std::collections::VecDeque;
 
 use sluice_ids::{Dnn, Plmn, Snssai, Supi};
@@ -11,6 +11,7 @@ use sluice_sbi::{Instant, Key, RequestId, Slot, SmfEvent, TaskId};
 use sluice_wire::ids::Seid;
 
 use crate::context::flows::Flows;
+use crate::leases::lease::Lease;
 use crate::procedure::user_plane::security::Security;
 
 /// The default flow.
@@ -69,14 +70,6 @@ pub(crate) struct Qos {
     pub five_qi: u8,
     /// ARP priority level.
     pub priority: u8,
-}
-
-/// Static addresses of a subscriber.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct OwnAddresses {
-    pub ipv4: Option<Ipv4Addr>,
-    /// A /64 prefix.
-    pub ipv6_prefix: Option<[u8; 8]>,
 }
 
 /// A session at its UPF.
@@ -177,6 +170,10 @@ pub(crate) struct Session {
     /// Flows beside the default one.
     pub flows: Flows,
     pub address: PduAddress,
+    /// Lease of the SMF, which gives what its UPF does not.
+    pub lease: Lease,
+    /// Lease of what its UPF may have had of it before.
+    pub replaced_lease: Lease,
     /// The AMF has forgotten it: nobody is told of it any more, and it ends with what is under way.
     pub is_forgotten: bool,
     /// The UE has accepted it, or been sent the accept.
@@ -232,6 +229,8 @@ impl Session {
             security: Security::default(),
             flows: Flows::default(),
             address: PduAddress::default(),
+            lease: Lease::default(),
+            replaced_lease: Lease::default(),
             is_forgotten: false,
             is_accepted: false,
             shown: None,

@@ -14,6 +14,7 @@ use sluice_sbi::{
 use crate::config::Config;
 use crate::context::session::{Session, SessionId, Usage};
 use crate::context::subscribers::{Exposure, Waiter};
+use crate::leases::lease::Leases;
 use crate::limits;
 use crate::upf::orphans::{GivenUp, Orphan};
 
@@ -121,6 +122,8 @@ pub(crate) struct State {
     pub instance: Option<NfInstance>,
     pub sessions: Slab<Session>,
     pub by_identity: BTreeMap<(Supi, u8), SessionId>,
+    /// Addresses and TEIDs that the SMF gives in place of UPFs.
+    pub leases: Leases,
     pub calls: Calls<Waiter>,
     /// Subscriptions to events of sessions.
     pub exposure: Exposure,
@@ -187,6 +190,7 @@ impl State {
             endpoint: crate::upf::n4::endpoint(&config, None),
             associations: vec![None; config.upfs.len()],
             told_hosts: Vec::new(),
+            leases: Leases::new(config.pools()),
             config,
             now: Now::default(),
             instance: None,
@@ -240,6 +244,8 @@ impl State {
             ("SMF: deletions", self.deleting.len()),
             ("SMF: sessions to be restored", self.to_restore.len()),
             ("SMF: guaranteed bit rates", guaranteed.count()),
+            ("SMF: UE addresses that are given", self.leases.held().0),
+            ("SMF: TEIDs that are given", self.leases.held().1),
         ]
     }
 
@@ -309,6 +315,7 @@ impl State {
         self.deregister(id);
         let session = self.undo_later(id).or_else(|| {
             self.forget_kept(id);
+            self.end_leases(id);
             self.sessions.remove(id.0)
         });
         let Some(session) = session else {

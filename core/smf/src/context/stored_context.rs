@@ -13,11 +13,12 @@ use sluice_wire::ids::Seid;
 
 use crate::context::flows::{Bound, Flows};
 use crate::context::session::{AtUpf, Loss, Qos, Session, Usage};
+use crate::leases::lease::Lease;
 use crate::procedure::unheard::Unheard;
 use crate::procedure::user_plane::security::Security;
 
 /// Version of the form.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 
 /// Stored state of a session.
 #[derive(Debug)]
@@ -99,6 +100,7 @@ fn write(session: &Session, upf: SocketAddr, is_unsettled: bool) -> Vec<u8> {
     write_security(&mut w, &session.security);
     w.option(session.address.ipv4, Writer::ipv4);
     w.option(session.address.interface_identifier, |w, id| w.flat(&id));
+    write_lease(&mut w, &session.lease);
     w.bool(session.is_accepted);
     w.socket(upf);
     w.option(session.upf.map(At::of), write_at);
@@ -134,18 +136,27 @@ fn write_at(w: &mut Writer, at: At) {
     w.option(at.ipv6_prefix, |w, prefix| w.flat(&prefix));
 }
 
-/// A session that the UPF of this address is to delete, and that nobody knows any more.
-pub(crate) fn of_orphan(at: At, upf: SocketAddr) -> Vec<u8> {
+fn write_lease(w: &mut Writer, lease: &Lease) {
+    w.option(lease.upf, Writer::socket);
+    w.option(lease.ipv4, Writer::ipv4);
+    w.option(lease.ipv6_prefix, |w, prefix| w.flat(&prefix));
+    w.option(lease.tunnel, write_tunnel);
+    w.option(lease.forwarding, write_tunnel);
+}
+
+/// A session that the UPF of this address is to delete, and that nobody knows any more, with its lease.
+pub(crate) fn of_orphan(at: At, lease: &Lease, upf: SocketAddr) -> Vec<u8> {
     let mut w = Writer::new(VERSION);
     w.socket(upf);
     write_at(&mut w, at);
+    write_lease(&mut w, lease);
     w.finish()
 }
 
 /// The same from what was stored.
-pub(crate) fn read_orphan(octets: &[u8]) -> Option<(SocketAddr, At)> {
+pub(crate) fn read_orphan(octets: &[u8]) -> Option<(SocketAddr, At, Lease)> {
     let r = &mut Reader::new(VERSION, octets)?;
-    let orphan = (r.socket()?, read_at(r)?);
+    let orphan = (r.socket()?, read_at(r)?, read_lease(r)?);
     r.end().map(|()| orphan)
 }
 
@@ -207,6 +218,7 @@ pub(crate) fn read(octets: &[u8]) -> Option<Kept> {
         ipv4: r.option(Reader::ipv4)?,
         interface_identifier: r.option(Reader::flat)?,
     };
+    session.lease = read_lease(r)?;
     session.is_accepted = r.bool()?;
     let upf = r.socket()?;
     let at = r.option(read_at)?;
@@ -262,6 +274,16 @@ fn read_at(r: &mut Reader<'_>) -> Option<At> {
         seid: Seid(r.u64()?),
         uplink: read_tunnel(r)?,
         ipv6_prefix: r.option(Reader::flat)?,
+    })
+}
+
+fn read_lease(r: &mut Reader<'_>) -> Option<Lease> {
+    Some(Lease {
+        upf: r.option(Reader::socket)?,
+        ipv4: r.option(Reader::ipv4)?,
+        ipv6_prefix: r.option(Reader::flat)?,
+        tunnel: r.option(read_tunnel)?,
+        forwarding: r.option(read_tunnel)?,
     })
 }
 
@@ -355,6 +377,7 @@ mod tests {
             ambr: true,
         };
         session.address.ipv4 = Some([10, 45, 0, 2].into());
+        session.lease = lease();
         session.downlink = Some(tunnel(2));
         session.security = Security {
             policy: Some(UpSecurity {
@@ -372,6 +395,20 @@ mod tests {
         };
         session.begun_unix_s = 1_790_000_000;
         session
+    }
+
+    fn lease() -> Lease {
+        Lease {
+            upf: UPF.parse().ok(),
+            ipv4: Some([10, 45, 0, 2].into()),
+            ipv6_prefix: Some([2; 8]),
+            tunnel: Some(Tunnel {
+                ipv4: None,
+                ipv6: "2001:db8::1".parse().ok(),
+                teid: 9,
+            }),
+            forwarding: None,
+        }
     }
 
     fn written() -> Vec<u8> {
@@ -398,9 +435,9 @@ mod tests {
             uplink: session().downlink.expect("a tunnel"),
             ipv6_prefix: Some([1; 8]),
         };
-        let octets = of_orphan(at, UPF.parse().expect("an address"));
-        let (upf, read) = read_orphan(&octets).expect("whole");
-        assert_eq!(upf.to_string(), UPF);
+        let octets = of_orphan(at, &lease(), UPF.parse().expect("an address"));
+        let (upf, read, leased) = read_orphan(&octets).expect("whole");
+        assert_eq!((upf.to_string().as_str(), leased), (UPF, lease()));
         assert_eq!(format!("{read:?}"), format!("{at:?}"));
         for length in 0..octets.len() {
             assert!(read_orphan(&octets[..length]).is_none(), "{length} octets");

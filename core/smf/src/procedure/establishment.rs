@@ -8,23 +8,25 @@ use sluice_n1::{
 use sluice_n4::AssociationId;
 use sluice_sbi::{
     Container, CreateSmContext, CreateSmPolicy, GetSessionManagement, N2Sm, PccRule, PolicyTrigger,
-    Problem, SessionManagement, SmContextCreated, UpdateSmPolicy,
+    Problem, SmContextCreated, UpdateSmPolicy,
 };
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::{Cause, MessageType};
 
 use crate::back_off::BackOff;
-use crate::context::session::{AtUpf, OwnAddresses, QFI, Qos, Session};
+use crate::context::session::{AtUpf, QFI, Qos, Session};
+use crate::leases::lease::OwnAddresses;
 use crate::limits;
 use crate::procedure::Procedure;
 use crate::procedure::registration;
 use crate::procedure::release;
+use crate::procedure::selection::{Selected, choose_type};
 use crate::procedure::user_plane::security::Security;
 use crate::procedure::user_plane::setup;
 use crate::refusal_text::Why;
 use crate::upf::n4::Answer;
 use crate::upf::rules::{self, Establishment};
-use crate::upf::upfs::NO_UPF;
+use crate::upf::upfs::{NO_UPF, NoUpf};
 
 /// Why there is no session, for the UE.
 struct Refusal {
@@ -44,6 +46,21 @@ impl From<SessionCause> for Refusal {
                 _ => BackOff::None,
             },
             why: None,
+        }
+    }
+}
+
+impl From<NoUpf> for Refusal {
+    fn from(none: NoUpf) -> Self {
+        Self {
+            cause: NO_UPF,
+            allows_ssc_mode_1: false,
+            back_off: if none.is_full {
+                BackOff::AnyOfRange
+            } else {
+                BackOff::Shortest
+            },
+            why: Some(none.why),
         }
     }
 }
@@ -268,7 +285,6 @@ async fn plan(
     let subscription = subscription.map_err(no_subscription)?;
     registration::subscribe(p).await?;
     let (kind, cut) = choose_type(wanted.session_type, &subscription, network.families)?;
-    let own = own_addresses(&subscription, kind);
     let ambr_bps = (
         subscription.ambr_down_bps.get(),
         subscription.ambr_up_bps.get(),
@@ -277,15 +293,18 @@ async fn plan(
     let policy = subscription.up_security.get().or(network.up_security);
     let security = Security::new(policy, wanted.integrity, ambr_bps)?;
     // 8: a UPF that leads to the data network
-    let needs_ipv4 = kind != SessionType::Ipv6 && own.ipv4.is_none();
-    let needs_ipv6 = kind != SessionType::Ipv4 && own.ipv6_prefix.is_none();
-    let area = request.area;
-    let upf = p.with(|state| state.choose_upf(&dnn, &slice, &area, needs_ipv4 || needs_ipv6));
-    let upf = upf.map_err(|why| Refusal {
-        cause: NO_UPF,
-        allows_ssc_mode_1: false,
-        back_off: BackOff::Shortest,
+    let selected = p.with(|state| state.select(request, &subscription, (kind, cut)));
+    let Selected {
+        kind,
+        cut,
+        own,
+        upf,
+    } = selected?;
+    // What the UPF does not give
+    let own = p.with(|state| state.lease(p.session, upf, kind, own));
+    let own = own.map_err(|why| Refusal {
         why: Some(why),
+        ..NO_UPF.into()
     })?;
     let place = p.with(|state| {
         let mut networks = state.config.networks.iter();
@@ -345,38 +364,6 @@ fn no_subscription(problem: Problem) -> Refusal {
     }
 }
 
-/// The type of the session, and why it is less than was asked for (TS 24.501, 6.4.1.3): of what is
-/// subscribed and what the data network has.
-fn choose_type(
-    wanted: Option<SessionType>,
-    subscription: &SessionManagement,
-    [ipv4, ipv6]: [bool; 2],
-) -> Result<(SessionType, Option<SessionCause>), SessionCause> {
-    let [v4_subscribed, v6_subscribed, both_subscribed] = subscription.types;
-    let v4 = ipv4 && (v4_subscribed || both_subscribed);
-    let v6 = ipv6 && (v6_subscribed || both_subscribed);
-    let asked = wanted.unwrap_or(SessionType::from_number(subscription.default_type));
-    match asked {
-        SessionType::Ipv4v6 if v4 && v6 && both_subscribed => Ok((SessionType::Ipv4v6, None)),
-        SessionType::Ipv4v6 if v4 => Ok((SessionType::Ipv4, Some(SessionCause::IPV4_ONLY))),
-        SessionType::Ipv4v6 if v6 => Ok((SessionType::Ipv6, Some(SessionCause::IPV6_ONLY))),
-        SessionType::Ipv4 if v4 => Ok((SessionType::Ipv4, None)),
-        SessionType::Ipv6 if v6 => Ok((SessionType::Ipv6, None)),
-        SessionType::Ipv4 if v6 => Err(SessionCause::IPV6_ONLY),
-        SessionType::Ipv6 if v4 => Err(SessionCause::IPV4_ONLY),
-        _ => Err(SessionCause::UNKNOWN_SESSION_TYPE),
-    }
-}
-
-fn own_addresses(subscription: &SessionManagement, kind: SessionType) -> OwnAddresses {
-    let ipv4 = Some(subscription.ipv4).filter(|ipv4| *ipv4 != [0; 4]);
-    let prefix = Some(subscription.ipv6_prefix).filter(|prefix| *prefix != [0; 8]);
-    OwnAddresses {
-        ipv4: ipv4.filter(|_| kind != SessionType::Ipv6).map(Into::into),
-        ipv6_prefix: prefix.filter(|_| kind != SessionType::Ipv4),
-    }
-}
-
 /// N4 Session Establishment, at a UPF and its place in the configuration.
 pub(crate) async fn ask(
     p: &Procedure,
@@ -397,9 +384,9 @@ pub(crate) async fn ask(
             f_seid: rules::f_seid(p.session.number(), config.n4),
             session: &session,
             own,
-            access: config.upfs.get(upf)?.access.as_deref(),
+            access: config.upfs.get(upf)?.access_instance(),
             n3: config.upfs.get(upf)?.n3,
-            network: &network.instance,
+            network: config.upfs.get(upf)?.instance(&network.instance),
             charging_octets: network.charging_octets,
             restored: None,
         };
@@ -420,8 +407,11 @@ async fn establish(p: &Procedure, plan: &Plan) -> Result<(), SessionCause> {
     match ask(p, "10", plan.upf, plan.own).await {
         Answer::Established(at, told) => {
             p.with_session(|session| {
-                let ipv6_prefix = plan.own.ipv6_prefix.or(at.ipv6_prefix);
-                session.upf = Some(AtUpf { ipv6_prefix, ..at });
+                session.upf = Some(AtUpf {
+                    ipv6_prefix: plan.own.ipv6_prefix.or(at.ipv6_prefix),
+                    uplink: session.lease.tunnel.unwrap_or(at.uplink),
+                    ..at
+                });
                 session.address = address(session.session_type, plan.own, told);
             });
             let is_whole = p.with_session(|session| is_whole(session)).unwrap_or(false);
@@ -453,6 +443,7 @@ pub(crate) fn copy(session: &Session) -> Session {
         qos: session.qos,
         flows: session.flows.clone(),
         address: session.address,
+        lease: session.lease,
         ..Session::new(session.supi, session.identity, session.slice, session.dnn)
     }
 }
@@ -520,55 +511,4 @@ fn accept(p: &Procedure, plan: &Plan, procedure: u8) -> (Container, Container) {
     };
     let n2 = p.with_session(|session| setup(session)).flatten();
     (n1, n2.unwrap_or(Container::NONE))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn subscription(types: [bool; 3]) -> SessionManagement {
-        SessionManagement {
-            types,
-            default_type: 3,
-            ambr_down_bps: 1.into(),
-            ambr_up_bps: 1.into(),
-            five_qi: 9,
-            priority: 8,
-            ipv4: [0; 4],
-            ipv6_prefix: [0; 8],
-            up_security: None.into(),
-        }
-    }
-
-    #[test]
-    fn a_type_is_what_is_asked_for_subscribed_and_there() {
-        use SessionType::{Ethernet, Ipv4, Ipv4v6, Ipv6};
-        let choose = |wanted, types, families| {
-            choose_type(wanted, &subscription(types), families).map_err(|cause| cause.0)
-        };
-        let (all, both) = ([true; 3], [true, true]);
-        assert_eq!(choose(Some(Ipv4v6), all, both), Ok((Ipv4v6, None)));
-        assert_eq!(choose(None, all, both), Ok((Ipv4v6, None)));
-        let cut = |cause| Some(SessionCause(cause));
-        assert_eq!(
-            choose(Some(Ipv4v6), all, [true, false]),
-            Ok((Ipv4, cut(50)))
-        );
-        assert_eq!(
-            choose(Some(Ipv4v6), all, [false, true]),
-            Ok((Ipv6, cut(51)))
-        );
-        assert_eq!(
-            choose(Some(Ipv4v6), [true, true, false], both),
-            Ok((Ipv4, cut(50)))
-        );
-        assert_eq!(
-            choose(Some(Ipv4v6), [false, true, false], both),
-            Ok((Ipv6, cut(51)))
-        );
-        assert_eq!(choose(Some(Ipv4), all, [false, true]), Err(51));
-        assert_eq!(choose(Some(Ipv6), [true, false, false], both), Err(50));
-        assert_eq!(choose(Some(Ethernet), all, both), Err(28));
-        assert_eq!(choose(Some(Ipv4), [false; 3], both), Err(28));
-    }
 }

@@ -202,10 +202,10 @@ pub(crate) async fn switch(p: &Procedure, step: &'static str, gnb: Tunnel) -> An
     if loss == Loss::Restarted {
         return Answer::Done;
     }
-    let (access, n3) = access(p);
+    let access = access(p);
     let kind = MessageType::SESSION_MODIFICATION_REQUEST;
     let answer = p.ask_upf(step, kind, |w| {
-        forwarding_rules::write_switch(w, gnb, ends_another, access.as_deref(), n3)
+        forwarding_rules::write_switch(w, gnb, ends_another, &access)
     });
     let answer = answer.await;
     // The UPF may have heard this after what came in between, where it was asked again.
@@ -231,12 +231,12 @@ async fn deactivate(p: &Procedure) {
 async fn forward(p: &Procedure, target: Tunnel, qfis: &[u8]) -> Option<Tunnel> {
     // Those of a handover just before go no more.
     end_forwarding(p).await;
-    let (access, n3) = access(p);
+    let here = p.with(|state| state.lease_forwarding(p.session)).ok()?;
+    let access = access(p);
     let kind = MessageType::SESSION_MODIFICATION_REQUEST;
     let flows: Vec<u8> = qfis.iter().copied().filter(|qfi| *qfi != QFI).collect();
     let answer = p.ask_upf("11b", kind, |w| {
-        let access = access.as_deref();
-        forwarding_rules::write_forwarding(w, target, access, n3, &flows)
+        forwarding_rules::write_forwarding(w, (here, target), &access, &flows)
     });
     let answer = answer.await;
     p.with_session(|session| {
@@ -245,7 +245,12 @@ async fn forward(p: &Procedure, target: Tunnel, qfis: &[u8]) -> Option<Tunnel> {
         session.mobility.forwarded = flows;
     });
     match answer {
-        Answer::Forwards(tunnel) => Some(tunnel),
+        Answer::Forwards(tunnel) => Some(here.unwrap_or(tunnel)),
+        Answer::Done => here,
+        Answer::Refused(_) => {
+            p.with(|state| state.end_forwarding_lease(p.session));
+            None
+        }
         _ => None,
     }
 }
@@ -259,10 +264,13 @@ pub(crate) async fn end_forwarding(p: &Procedure) {
     });
     if let Some(flows) = forwards.flatten() {
         let kind = MessageType::SESSION_MODIFICATION_REQUEST;
-        p.ask_upf("15", kind, |w| {
+        let answer = p.ask_upf("15", kind, |w| {
             forwarding_rules::write_end_of_forwarding(w, &flows)
-        })
-        .await;
+        });
+        // One that does not answer may do it still.
+        if answer.await != Answer::Nothing {
+            p.with(|state| state.end_forwarding_lease(p.session));
+        }
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod paging;
 pub(crate) mod reconfiguration;
 pub(crate) mod registration;
 pub(crate) mod release;
+pub(crate) mod selection;
 pub(crate) mod status;
 pub(crate) mod ue_request;
 pub(crate) mod unheard;

@@ -5,7 +5,7 @@ use sluice_n1::{ModificationCommand, SessionCause, SessionDownlink};
 use sluice_n2::ModifyResponse;
 use sluice_sbi::tally::ABORTED;
 use sluice_sbi::{Container, GetSessionManagement, Instant, N2Sm, Problem, SmContextUpdated};
-use sluice_wire::pfcp::value::{FTeid, UeIpAddress};
+use sluice_wire::pfcp::value::UeIpAddress;
 use sluice_wire::pfcp::{Full, MessageType, Writer};
 
 use crate::context::flows::{Bound, Change};
@@ -18,6 +18,7 @@ use crate::procedure::unheard::Unheard;
 use crate::procedure::{Event, Procedure};
 use crate::upf::flow_rules::{self, FlowRules};
 use crate::upf::n4::Answer;
+use crate::upf::rules::assigned_f_teid;
 
 /// The network wants it: a policy or a subscription is otherwise.
 pub(crate) async fn by_network(p: Procedure) {
@@ -509,21 +510,18 @@ impl State {
     }
 
     /// Network Instances of a session's UPF, and what its rules have in common.
-    fn at_upf(&self, id: SessionId) -> Option<(Option<String>, String, FlowRules<'static>)> {
+    fn at_upf(&self, id: SessionId) -> Option<(Option<Vec<u8>>, Vec<u8>, FlowRules<'static>)> {
         let session = self.sessions.get(id.0)?;
         let upf = session.upf?;
         let (at, _) = session.flows.place?;
-        let access = self.config.upfs.get(at)?.access.clone();
+        let known = self.config.upfs.get(at)?;
         let network = self.config.network(&session.dnn)?;
+        let names = (known.access_instance(), known.instance(&network.instance));
         let tunnel = upf.uplink;
         let rules = FlowRules {
             access: None,
-            network: "",
-            f_teid: FTeid::Assigned {
-                teid: sluice_wire::ids::Teid::new(tunnel.teid)?,
-                ipv4: tunnel.ipv4,
-                ipv6: tunnel.ipv6,
-            },
+            network: &[],
+            f_teid: assigned_f_teid(tunnel)?,
             ue: UeIpAddress {
                 ipv4: session.address.ipv4,
                 ipv6: upf.ipv6_prefix.map(crate::upf::rules::prefix_address),
@@ -531,6 +529,6 @@ impl State {
             },
             charging_octets: network.charging_octets,
         };
-        Some((access, network.instance.clone(), rules))
+        Some((names.0, names.1, rules))
     }
 }

@@ -66,6 +66,7 @@ impl State {
     fn take_over(&mut self, config: Config) {
         let before = std::mem::replace(&mut self.config, config);
         self.move_places(&before);
+        self.renew_pools();
         let mut known: Vec<_> = before
             .upfs
             .iter()

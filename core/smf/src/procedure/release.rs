@@ -148,7 +148,7 @@ pub(crate) async fn delete(p: &Procedure, step: &'static str) {
             .filter(|_| is_gone || session.loss == Loss::None && !is_answered)
     });
     if let Some(upf) = given_up.flatten() {
-        p.with(|state| state.forget_at_upf(upf));
+        p.with(|state| state.forget_at_upf(Some(p.session), upf));
     }
     p.with_session(|session| {
         session.upf = None;

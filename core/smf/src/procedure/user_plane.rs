@@ -7,12 +7,13 @@ use sluice_n1::SessionType;
 use sluice_n2::{PacketType, SetupRequest, Tunnel};
 use sluice_sbi::Container;
 use sluice_wire::pfcp::MessageType;
+use sluice_wire::pfcp::value::UpFunctionFeatures;
 
 use crate::context::session::{Loss, Reaching, Session};
 use crate::limits;
 use crate::procedure::Procedure;
 use crate::upf::n4::Answer;
-use crate::upf::rules::{self, Downlink};
+use crate::upf::rules::{self, Access, Downlink};
 
 /// PDU Session Resource Setup Request Transfer of an established session.
 pub(crate) fn setup(session: &Session) -> Option<Container> {
@@ -34,17 +35,25 @@ fn request(session: &Session, uplink: Tunnel) -> SetupRequest {
     }
 }
 
-/// Network Instance towards gNBs of the session's UPF, and which families it has there.
-pub(crate) fn access(p: &Procedure) -> (Option<String>, [bool; 2]) {
+/// The session's UPF towards gNBs.
+pub(crate) fn access(p: &Procedure) -> Access {
     let upf = p.with(|state| {
         let session = state.sessions.get(p.session.0)?;
         let association = session.upf?.association;
         let is_its = |one: &Option<_>| *one == Some(association);
         let index = state.associations.iter().position(is_its)?;
         let upf = state.config.upfs.get(index)?;
-        Some((upf.access.clone(), upf.n3))
+        Some(Access {
+            instance: upf.access_instance(),
+            n3: upf.n3,
+            sends_end_markers: state.has_feature(association, UpFunctionFeatures::EMPU),
+        })
     });
-    upf.unwrap_or((None, [true, false]))
+    upf.unwrap_or(Access {
+        instance: None,
+        n3: [true, false],
+        sends_end_markers: false,
+    })
 }
 
 /// N4 Session Modification: whether the downlink is what it is to be. What is wanted is stored before the UPF hears
@@ -64,12 +73,10 @@ pub(crate) async fn downlink(p: &Procedure, step: &'static str, wanted: Downlink
         }
         return true;
     }
-    let (access, n3) = access(p);
+    let access = access(p);
     let kind = MessageType::SESSION_MODIFICATION_REQUEST;
     let answer = p
-        .ask_upf(step, kind, |w| {
-            rules::write_downlink(w, wanted, access.as_deref(), n3)
-        })
+        .ask_upf(step, kind, |w| rules::write_downlink(w, wanted, &access))
         .await;
     let is_done = answer == Answer::Done;
     if !is_done {

@@ -12,8 +12,8 @@ use sluice_wire::pfcp::group::{
     CreatePdr, CreateQer, CreateUrr, Pdi, RemovePdr, RemoveQer, RemoveUrr, UpdateQer,
 };
 use sluice_wire::pfcp::value::{
-    BitRate, Edit, FTeid, Gate, GateStatus, MeasurementMethod, Name, OuterHeaderRemoval,
-    ReportingTriggers, SdfFilter, SourceInterface, UeIpAddress, Volume,
+    BitRate, Edit, FTeid, Gate, GateStatus, InterfaceType, MeasurementMethod, Name,
+    OuterHeaderRemoval, ReportingTriggers, SdfFilter, SourceInterface, UeIpAddress, Volume,
 };
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
@@ -24,9 +24,9 @@ use crate::upf::rules::{self, put};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowRules<'a> {
     /// Network Instance towards gNBs.
-    pub access: Option<&'a str>,
+    pub access: Option<&'a [u8]>,
     /// Network Instance of the data network.
-    pub network: &'a str,
+    pub network: &'a [u8],
     /// Endpoint of uplink packets.
     pub f_teid: FTeid,
     /// The UE's address, as source.
@@ -167,13 +167,16 @@ impl FlowRules<'_> {
         } else {
             Some(self.network)
         };
+        let (side, kind) = if is_uplink {
+            (SourceInterface::ACCESS, InterfaceType::N3_3GPP_ACCESS)
+        } else {
+            (SourceInterface::CORE, InterfaceType::N6)
+        };
         let mut pdi = Pdi {
-            source_interface: match is_uplink {
-                true => SourceInterface::ACCESS,
-                false => SourceInterface::CORE,
-            },
+            source_interface: side,
+            source_interface_type: Some(kind),
             local_f_teid: is_uplink.then_some(self.f_teid),
-            network_instance: name.map(|name| Name(name.as_bytes())),
+            network_instance: name.map(Name),
             ..Pdi::default()
         };
         let destination = !is_uplink;
@@ -210,7 +213,8 @@ impl FlowRules<'_> {
                 false => rules::DOWNLINK_FAR,
             }),
             urr_id: measured.into_iter().collect(),
-            qer_id: shared.into_iter().chain([qer(rule.pcc.id)]).collect(),
+            // That with the QFI first.
+            qer_id: [qer(rule.pcc.id)].into_iter().chain(shared).collect(),
             ..CreatePdr::default()
         };
         put(w, IeType::CREATE_PDR, &pdr)
@@ -242,10 +246,13 @@ impl FlowRules<'_> {
 
 /// Another session AMBR.
 pub(crate) fn write_ambr(w: &mut Writer<'_>, ambr_bps: (u64, u64)) -> Result<(), Full> {
-    let qer = UpdateQer {
-        qer_id: rules::AMBR_QER,
-        maximum_bitrate: Some(Edit::Set(bit_rate(ambr_bps, 0))),
-        ..UpdateQer::default()
-    };
-    put(w, IeType::UPDATE_QER, &qer)
+    for qer_id in [rules::FLOW_QER, rules::AMBR_QER] {
+        let qer = UpdateQer {
+            qer_id,
+            maximum_bitrate: Some(Edit::Set(bit_rate(ambr_bps, 0))),
+            ..UpdateQer::default()
+        };
+        put(w, IeType::UPDATE_QER, &qer)?;
+    }
+    Ok(())
 }

@@ -8,12 +8,12 @@ use sluice_wire::pfcp::group::{
     UpdateFar, UpdateForwardingParameters,
 };
 use sluice_wire::pfcp::value::{
-    ApplyAction, DestinationInterface, Edit, FTeid, GateStatus, InterfaceType, Name,
-    OuterHeaderRemoval, SessionModificationRequestFlags, SourceInterface,
+    ApplyAction, DestinationInterface, Edit, FTeid, GateStatus, InterfaceType, OuterHeaderRemoval,
+    SessionModificationRequestFlags, SourceInterface,
 };
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
-use crate::upf::rules::{DOWNLINK_FAR, FLOW_QER, outer_header, put};
+use crate::upf::rules::{Access, DOWNLINK_FAR, FLOW_QER, assigned_f_teid, outer_header, put};
 
 /// The rule of packets that are forwarded.
 pub(crate) const PDR: PdrId = PdrId(100);
@@ -37,8 +37,7 @@ pub(crate) fn write_switch(
     w: &mut Writer<'_>,
     gnb: Tunnel,
     ends_another: bool,
-    access: Option<&str>,
-    n3: [bool; 2],
+    access: &Access,
 ) -> Result<(), Full> {
     let flags = SessionModificationRequestFlags::SNDEM;
     let far = UpdateFar {
@@ -46,9 +45,10 @@ pub(crate) fn write_switch(
         apply_action: Some(ApplyAction::FORW),
         update_forwarding_parameters: Some(UpdateForwardingParameters {
             destination_interface: Some(DestinationInterface::ACCESS),
-            network_instance: access.map(|name| Edit::Set(Name(name.as_bytes()))),
-            outer_header_creation: outer_header(gnb, n3).map(Edit::Set),
-            pfcpsmreq_flags: ends_another.then_some(flags),
+            destination_interface_type: Some(InterfaceType::N3_3GPP_ACCESS),
+            network_instance: access.name().map(Edit::Set),
+            outer_header_creation: outer_header(gnb, access.n3).map(Edit::Set),
+            pfcpsmreq_flags: (ends_another && access.sends_end_markers).then_some(flags),
             ..UpdateForwardingParameters::default()
         }),
         ..UpdateFar::default()
@@ -57,23 +57,24 @@ pub(crate) fn write_switch(
 }
 
 /// The UPF takes packets of the source and passes them on to the target, by one tunnel, each in its flow: those
-/// of these flows by rules of their own, the rest in the default flow.
+/// of these flows by rules of their own, the rest in the default flow. The tunnel's end is `here`, or the UPF chooses it.
 pub(crate) fn write_forwarding(
     w: &mut Writer<'_>,
-    target: Tunnel,
-    access: Option<&str>,
-    n3: [bool; 2],
+    (here, target): (Option<Tunnel>, Tunnel),
+    access: &Access,
     flows: &[u8],
 ) -> Result<(), Full> {
-    let network_instance = access.map(|name| Name(name.as_bytes()));
+    let network_instance = access.name();
+    let choice = FTeid::Choose {
+        ipv4: access.n3[0],
+        ipv6: access.n3[1],
+        choose_id: (!flows.is_empty()).then_some(CHOOSE_ID),
+    };
+    let here = here.and_then(assigned_f_teid).unwrap_or(choice);
     let pdi = || Pdi {
         source_interface: SourceInterface::ACCESS,
         source_interface_type: Some(InterfaceType::N3_FOR_DATA_FORWARDING),
-        local_f_teid: Some(FTeid::Choose {
-            ipv4: n3[0],
-            ipv6: n3[1],
-            choose_id: (!flows.is_empty()).then_some(CHOOSE_ID),
-        }),
+        local_f_teid: Some(here),
         network_instance,
         ..Pdi::default()
     };
@@ -102,7 +103,7 @@ pub(crate) fn write_forwarding(
         forwarding_parameters: Some(ForwardingParameters {
             destination_interface: DestinationInterface::ACCESS,
             network_instance,
-            outer_header_creation: outer_header(target, n3),
+            outer_header_creation: outer_header(target, access.n3),
             destination_interface_type: Some(InterfaceType::N3_FOR_DATA_FORWARDING),
             ..ForwardingParameters::default()
         }),

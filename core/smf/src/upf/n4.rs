@@ -246,6 +246,7 @@ impl State {
                     self.lose_at(association, Loss::Restarted);
                     self.restore_at(association);
                 }
+                N4Event::AssociationUpdated { association } => self.features_told(association),
                 // They are restored when the association is there again, if it is soon.
                 N4Event::PeerRestarted { association } => {
                     self.leaving.remove(&association);

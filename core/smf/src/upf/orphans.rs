@@ -11,6 +11,7 @@ use sluice_wire::pfcp::{Header, MessageType};
 use crate::context::session::{AtUpf, SessionId};
 use crate::context::state::State;
 use crate::context::stored_context;
+use crate::leases::lease::Lease;
 use crate::limits;
 use crate::upf::n4::Answer;
 
@@ -21,6 +22,8 @@ pub(crate) const ORPHAN: &str = "smf/orphan/";
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Orphan {
     upf: AtUpf,
+    /// Lease that it has until it is deleted.
+    lease: Lease,
     /// The UPF, by its address in the configuration.
     n4: Option<SocketAddr>,
     /// Whether the session is of a process before this one.
@@ -43,10 +46,13 @@ pub(crate) struct GivenUp {
 }
 
 impl State {
-    /// Deletes a session that nobody waits for any more.
-    pub(crate) fn forget_at_upf(&mut self, upf: AtUpf) {
+    /// Deletes a session that nobody waits for any more. Until then it has the lease of the session that it was for, where
+    /// that is known.
+    pub(crate) fn forget_at_upf(&mut self, id: Option<SessionId>, upf: AtUpf) {
+        let lease = id.map(|id| self.share_lease(id));
         let orphan = Orphan {
             upf,
+            lease: lease.unwrap_or_default(),
             n4: self.address_of(upf.association),
             is_resumed: false,
             tries: 0,
@@ -59,22 +65,39 @@ impl State {
     /// Stores that it is to be deleted, or that it is.
     fn store_orphan(&mut self, orphan: &Orphan, is_there: bool) {
         if let Some(n4) = orphan.n4 {
-            let value =
-                is_there.then(|| stored_context::of_orphan(stored_context::At::of(orphan.upf), n4));
+            let at = stored_context::At::of(orphan.upf);
+            let value = is_there.then(|| stored_context::of_orphan(at, &orphan.lease, n4));
             let key = format!("{ORPHAN}{n4}/{:016x}", orphan.upf.seid.0);
             self.store(key.into_bytes(), value);
         }
     }
 
+    /// The UPF has it no more, or nobody can say so.
+    fn end_orphan(&mut self, orphan: &Orphan) {
+        self.store_orphan(orphan, false);
+        self.give_back_lease(orphan.lease);
+    }
+
+    /// Leases of sessions that are to be deleted.
+    pub(crate) fn leases_of_orphans(&self) -> impl Iterator<Item = Lease> {
+        let all = self.orphans.iter().chain(self.deleting.values());
+        all.map(|orphan| orphan.lease)
+    }
+
     /// One of a process before, by what is stored under a key. One whose UPF is not in the configuration any more
     /// is left to that.
-    pub(crate) fn resume_orphan(&mut self, key: &[u8], n4: SocketAddr, at: stored_context::At) {
+    pub(crate) fn resume_orphan(
+        &mut self,
+        key: &[u8],
+        n4: SocketAddr,
+        (at, lease): (stored_context::At, Lease),
+    ) {
         let index = self.config.upfs.iter().position(|upf| upf.n4 == n4);
         let association = index.and_then(|index| self.associations.get(index).copied().flatten());
         match association {
             // It is deleted, or forgotten, when the association is there.
             Some(association) => {
-                let orphan = self.of_before(at.within(association));
+                let orphan = self.of_before(at.within(association), lease);
                 self.keep_orphan(orphan);
             }
             None => self.store(key.to_vec(), None),
@@ -82,15 +105,17 @@ impl State {
     }
 
     /// A session of a process before that this one cannot go on with.
-    pub(crate) fn orphan_of_before(&mut self, upf: AtUpf) {
-        let orphan = self.of_before(upf);
+    pub(crate) fn orphan_of_before(&mut self, upf: AtUpf, lease: Lease) {
+        let orphan = self.of_before(upf, lease);
         self.store_orphan(&orphan, true);
         self.keep_orphan(orphan);
     }
 
-    fn of_before(&self, upf: AtUpf) -> Orphan {
+    fn of_before(&mut self, upf: AtUpf, lease: Lease) -> Orphan {
+        self.hold_lease(&lease);
         Orphan {
             upf,
+            lease,
             n4: self.address_of(upf.association),
             is_resumed: true,
             tries: 0,
@@ -102,7 +127,7 @@ impl State {
     fn delete_orphan(&mut self, orphan: Orphan) {
         let upf = orphan.upf;
         let Some(association) = self.endpoint.association(upf.association) else {
-            return self.store_orphan(&orphan, false);
+            return self.end_orphan(&orphan);
         };
         if !association.is_established() || association.is_lost() {
             let at = Instant::NEVER;
@@ -131,7 +156,7 @@ impl State {
             self.orphans_at = self.orphans_at.min(orphan.at);
             self.orphans.push(orphan);
         } else {
-            self.store_orphan(&orphan, false);
+            self.end_orphan(&orphan);
         }
     }
 
@@ -143,7 +168,7 @@ impl State {
         // One that refuses has it no more.
         match answer {
             Answer::Nothing => self.keep_orphan(self.later(orphan)),
-            _ => self.store_orphan(&orphan, false),
+            _ => self.end_orphan(&orphan),
         }
         true
     }
@@ -176,7 +201,7 @@ impl State {
         let deleting = self.deleting.extract_if(.., |_, one| is_its(one));
         let gone: Vec<Orphan> = deleting.map(|(_, one)| one).chain(orphans).collect();
         for orphan in gone {
-            self.store_orphan(&orphan, false);
+            self.end_orphan(&orphan);
         }
     }
 
@@ -185,7 +210,7 @@ impl State {
         let is_its = |one: &Orphan| one.is_resumed && one.upf.association == association;
         let gone: Vec<Orphan> = self.orphans.extract_if(.., |one| is_its(one)).collect();
         for orphan in gone {
-            self.store_orphan(&orphan, false);
+            self.end_orphan(&orphan);
         }
     }
 
@@ -220,7 +245,7 @@ impl State {
         if let Some(one) = self.given_up.get_mut(&id.number()) {
             one.is_answered = true;
         }
-        self.forget_at_upf(upf);
+        self.forget_at_upf(Some(id), upf);
     }
 
     /// A message that the endpoint has no use for: the response to an establishment that was given up.

@@ -7,7 +7,8 @@ use sluice_n4::AssociationId;
 use sluice_wire::ids::Seid;
 use sluice_wire::pfcp::MessageType;
 
-use crate::context::session::{AtUpf, Loss, OwnAddresses, Session};
+use crate::context::session::{AtUpf, Loss, Session};
+use crate::leases::lease::OwnAddresses;
 use crate::procedure::Procedure;
 use crate::procedure::establishment::{clean_up, copy};
 use crate::procedure::release;
@@ -43,7 +44,7 @@ pub(crate) async fn run(p: Procedure) {
         }
         // Another tunnel: the gNB does not know it.
         Answer::Established(at, _) => {
-            p.with(|state| state.forget_at_upf(at));
+            p.with(|state| state.forget_at_upf(Some(p.session), at));
             None
         }
         // It may have the session all the same.
@@ -134,14 +135,15 @@ async fn ask(p: &Procedure, wanted: &Wanted, at: AssociationId) -> Answer {
         let config = state.config.clone();
         let network = config.network(&wanted.session.dnn)?;
         let node_id = sluice_n4::NodeId::Ip(config.n4);
+        let upf = config.upfs.get(wanted.upf)?;
         let wanted = Establishment {
             node_id: node_id.as_wire(),
             f_seid: rules::f_seid(p.session.number(), config.n4),
             session: &wanted.session,
             own: wanted.own,
-            access: config.upfs.get(wanted.upf)?.access.as_deref(),
-            n3: config.upfs.get(wanted.upf)?.n3,
-            network: &network.instance,
+            access: upf.access_instance(),
+            n3: upf.n3,
+            network: upf.instance(&network.instance),
             charging_octets: network.charging_octets,
             restored: Some(Restored {
                 uplink: wanted.uplink,

@@ -12,14 +12,15 @@ use sluice_wire::pfcp::group::{
     UpdateForwardingParameters,
 };
 use sluice_wire::pfcp::value::{
-    ApplyAction, BitRate, DestinationInterface, Edit, FSeid, FTeid, GateStatus, MeasurementMethod,
-    Name, NodeId, OuterHeaderCreation, OuterHeaderRemoval, PdnType, ReportingTriggers, SNssai,
-    SessionEstablishmentRequestFlags, SessionModificationRequestFlags, SourceInterface,
-    UeIpAddress, UserId, Volume,
+    ApplyAction, BitRate, DestinationInterface, Edit, FSeid, FTeid, GateStatus, InterfaceType,
+    MeasurementMethod, Name, NodeId, OuterHeaderCreation, OuterHeaderRemoval, PdnType,
+    ReportingTriggers, SNssai, SessionEstablishmentRequestFlags, SessionModificationRequestFlags,
+    SourceInterface, UeIpAddress, UserId, Volume,
 };
 use sluice_wire::pfcp::{Full, IeType, Writer};
 
-use crate::context::session::{OwnAddresses, QFI, Session};
+use crate::context::session::{QFI, Session};
+use crate::leases::lease::OwnAddresses;
 use crate::upf::flow_rules::FlowRules;
 
 /// The rules' numbers.
@@ -39,12 +40,12 @@ pub(crate) struct Establishment<'a> {
     pub f_seid: FSeid,
     pub session: &'a Session,
     pub own: OwnAddresses,
-    /// Network Instance towards gNBs.
-    pub access: Option<&'a str>,
+    /// Network Instance towards gNBs, as the UPF reads it.
+    pub access: Option<Vec<u8>>,
     /// Whether its end of tunnels has addresses of IPv4 and IPv6.
     pub n3: [bool; 2],
     /// Network Instance of the data network.
-    pub network: &'a str,
+    pub network: Vec<u8>,
     /// Octets after which usage is reported; none measures none.
     pub charging_octets: Option<u64>,
     /// State of the session before its UPF lost it.
@@ -97,28 +98,11 @@ pub(crate) fn write_establishment(
         };
         put(w, IeType::CREATE_URR, &urr)?;
     }
-    let (down_bps, up_bps) = session.qos.ambr_bps;
-    let kbps = |bps: u64| bps.div_ceil(1000).min(BitRate::MAX_KBPS);
-    let ambr = CreateQer {
-        qer_id: AMBR_QER,
-        gate_status: GateStatus::OPEN,
-        maximum_bitrate: Some(BitRate {
-            uplink_kbps: kbps(up_bps),
-            downlink_kbps: kbps(down_bps),
-        }),
-        ..CreateQer::default()
-    };
-    put(w, IeType::CREATE_QER, &ambr)?;
-    let flow = CreateQer {
-        qer_id: FLOW_QER,
-        gate_status: GateStatus::OPEN,
-        qos_flow_identifier: Qfi::new(QFI),
-        ..CreateQer::default()
-    };
-    put(w, IeType::CREATE_QER, &flow)?;
+    put(w, IeType::CREATE_QER, &flow_qer(session))?;
+    put(w, IeType::CREATE_QER, &ambr_qer(session))?;
     let further = FlowRules {
-        access: wanted.access,
-        network: wanted.network,
+        access: wanted.access.as_deref(),
+        network: &wanted.network,
         f_teid: f_teid(wanted),
         ue: ue_address(wanted, false),
         charging_octets: wanted.charging_octets,
@@ -145,10 +129,34 @@ pub(crate) fn write_establishment(
     put(w, IeType::S_NSSAI, &slice)
 }
 
+/// The rate that all of the session shares.
+fn ambr_qer(session: &Session) -> CreateQer<'_> {
+    let (down_bps, up_bps) = session.qos.ambr_bps;
+    let kbps = |bps: u64| bps.div_ceil(1000).min(BitRate::MAX_KBPS);
+    CreateQer {
+        qer_id: AMBR_QER,
+        gate_status: GateStatus::OPEN,
+        maximum_bitrate: Some(BitRate {
+            uplink_kbps: kbps(up_bps),
+            downlink_kbps: kbps(down_bps),
+        }),
+        ..CreateQer::default()
+    }
+}
+
+/// The QFI of the default flow, with the rate of the session: there are UPFs that read the first QER of a PDR alone.
+fn flow_qer(session: &Session) -> CreateQer<'_> {
+    CreateQer {
+        qer_id: FLOW_QER,
+        qos_flow_identifier: Qfi::new(QFI),
+        ..ambr_qer(session)
+    }
+}
+
 /// Names the tunnel that all rules of a session share while the UPF has not chosen it.
 const CHOOSE_ID: u8 = 1;
 
-/// F-TEID of the session before, or the UPF's choice.
+/// F-TEID of the session before, one of ours, or the UPF's choice.
 fn f_teid(wanted: &Establishment<'_>) -> FTeid {
     let has_further = !wanted.session.flows.rules.is_empty();
     let choice = FTeid::Choose {
@@ -156,19 +164,23 @@ fn f_teid(wanted: &Establishment<'_>) -> FTeid {
         ipv6: wanted.n3[1],
         choose_id: has_further.then_some(CHOOSE_ID),
     };
-    let restored = wanted.restored.and_then(|restored| {
-        let Tunnel { ipv4, ipv6, teid } = restored.uplink;
-        let teid = Teid::new(teid)?;
-        Some(FTeid::Assigned { teid, ipv4, ipv6 })
-    });
-    restored.unwrap_or(choice)
+    let restored = wanted.restored.map(|restored| restored.uplink);
+    let assigned = restored.or(wanted.session.lease.tunnel);
+    assigned.and_then(assigned_f_teid).unwrap_or(choice)
 }
 
-fn uplink_pdr<'a>(wanted: &Establishment<'a>) -> CreatePdr<'a> {
+/// The UPF's end of a tunnel, by its value.
+pub(crate) fn assigned_f_teid(Tunnel { ipv4, ipv6, teid }: Tunnel) -> Option<FTeid> {
+    let teid = Teid::new(teid)?;
+    Some(FTeid::Assigned { teid, ipv4, ipv6 })
+}
+
+fn uplink_pdr<'a>(wanted: &'a Establishment<'_>) -> CreatePdr<'a> {
     let mut pdi = Pdi {
         source_interface: SourceInterface::ACCESS,
+        source_interface_type: Some(InterfaceType::N3_3GPP_ACCESS),
         local_f_teid: Some(f_teid(wanted)),
-        network_instance: wanted.access.map(|name| Name(name.as_bytes())),
+        network_instance: wanted.access.as_deref().map(Name),
         ..Pdi::default()
     };
     pdi.ue_ip_address.push(ue_address(wanted, false));
@@ -181,10 +193,11 @@ fn uplink_pdr<'a>(wanted: &Establishment<'a>) -> CreatePdr<'a> {
     }
 }
 
-fn downlink_pdr<'a>(wanted: &Establishment<'a>) -> CreatePdr<'a> {
+fn downlink_pdr<'a>(wanted: &'a Establishment<'_>) -> CreatePdr<'a> {
     let mut pdi = Pdi {
         source_interface: SourceInterface::CORE,
-        network_instance: Some(Name(wanted.network.as_bytes())),
+        source_interface_type: Some(InterfaceType::N6),
+        network_instance: Some(Name(&wanted.network)),
         ..Pdi::default()
     };
     pdi.ue_ip_address.push(ue_address(wanted, true));
@@ -201,7 +214,7 @@ fn pdr<'a>(wanted: &Establishment<'_>, far_id: FarId) -> CreatePdr<'a> {
         precedence: LAST,
         far_id: Some(far_id),
         urr_id: measured.into_iter().collect(),
-        qer_id: [AMBR_QER, FLOW_QER].into_iter().collect(),
+        qer_id: [FLOW_QER, AMBR_QER].into_iter().collect(),
         ..CreatePdr::default()
     }
 }
@@ -227,13 +240,14 @@ pub(crate) fn prefix_address([a, b, c, d, e, f, g, h]: [u8; 8]) -> Ipv6Addr {
     Ipv6Addr::from([a, b, c, d, e, f, g, h, 0, 0, 0, 0, 0, 0, 0, 0])
 }
 
-fn uplink_far<'a>(wanted: &Establishment<'a>) -> CreateFar<'a> {
+fn uplink_far<'a>(wanted: &'a Establishment<'_>) -> CreateFar<'a> {
     CreateFar {
         far_id: UPLINK_FAR,
         apply_action: ApplyAction::FORW,
         forwarding_parameters: Some(ForwardingParameters {
             destination_interface: DestinationInterface::CORE,
-            network_instance: Some(Name(wanted.network.as_bytes())),
+            destination_interface_type: Some(InterfaceType::N6),
+            network_instance: Some(Name(&wanted.network)),
             ..ForwardingParameters::default()
         }),
         ..CreateFar::default()
@@ -241,7 +255,7 @@ fn uplink_far<'a>(wanted: &Establishment<'a>) -> CreateFar<'a> {
 }
 
 /// Before the gNB is known there is nowhere to go.
-fn downlink_far<'a>(wanted: &Establishment<'a>) -> CreateFar<'a> {
+fn downlink_far<'a>(wanted: &'a Establishment<'_>) -> CreateFar<'a> {
     let downlink = wanted.restored.map(|restored| restored.downlink);
     let header = match downlink {
         Some(Downlink::Forward(gnb)) => outer_header(gnb, wanted.n3),
@@ -257,7 +271,8 @@ fn downlink_far<'a>(wanted: &Establishment<'a>) -> CreateFar<'a> {
         apply_action,
         forwarding_parameters: header.map(|header| ForwardingParameters {
             destination_interface: DestinationInterface::ACCESS,
-            network_instance: wanted.access.map(|name| Name(name.as_bytes())),
+            destination_interface_type: Some(InterfaceType::N3_3GPP_ACCESS),
+            network_instance: wanted.access.as_deref().map(Name),
             outer_header_creation: Some(header),
             ..ForwardingParameters::default()
         }),
@@ -281,6 +296,24 @@ pub(crate) fn outer_header(
     }
 }
 
+/// A UPF towards gNBs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Access {
+    /// Network Instance, as the UPF reads it.
+    pub instance: Option<Vec<u8>>,
+    /// Whether its tunnels have addresses of IPv4 and IPv6.
+    pub n3: [bool; 2],
+    /// Whether it sends End Markers (EMPU).
+    pub sends_end_markers: bool,
+}
+
+impl Access {
+    /// The Network Instance, if it is named.
+    pub fn name(&self) -> Option<Name<'_>> {
+        self.instance.as_deref().map(Name)
+    }
+}
+
 /// Treatment of downlink packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Downlink {
@@ -296,17 +329,17 @@ pub(crate) enum Downlink {
 pub(crate) fn write_downlink(
     w: &mut Writer<'_>,
     downlink: Downlink,
-    access: Option<&str>,
-    n3: [bool; 2],
+    access: &Access,
 ) -> Result<(), Full> {
     let gnb = match downlink {
         Downlink::Forward(gnb) => Some(gnb),
         Downlink::Wait | Downlink::Drop => None,
     };
-    let header = gnb.and_then(|gnb| outer_header(gnb, n3));
+    let header = gnb.and_then(|gnb| outer_header(gnb, access.n3));
     let parameters = header.map(|header| UpdateForwardingParameters {
         destination_interface: Some(DestinationInterface::ACCESS),
-        network_instance: access.map(|name| Edit::Set(Name(name.as_bytes()))),
+        destination_interface_type: Some(InterfaceType::N3_3GPP_ACCESS),
+        network_instance: access.name().map(Edit::Set),
         outer_header_creation: Some(Edit::Set(header)),
         ..UpdateForwardingParameters::default()
     });

@@ -283,6 +283,7 @@ impl Endpoint {
                 node_id: Some(function.node_id),
                 addresses: core::mem::take(&mut association.addresses),
                 features: function.features,
+                resources: function.resources,
                 recovery_time_stamp: function.recovery_time_stamp,
                 initiated_here: association.initiated_here,
                 retain: association.retain,

@@ -170,13 +170,17 @@ impl Endpoint {
         update: UpdateRequest,
     ) {
         self.learn_if_new(id, reply.peer.ip());
-        let states_something =
-            update.features != Features::default() || !update.addresses.is_empty();
+        let states_something = update.features != Features::default()
+            || !update.resources.is_empty()
+            || !update.addresses.is_empty();
         for address in &update.addresses {
             self.learn_if_new(id, *address);
         }
         self.change(id, |association| {
             association.features = association.features.updated(update.features);
+            if !update.resources.is_empty() {
+                association.resources = update.resources;
+            }
         });
         if states_something {
             self.event(Event::AssociationUpdated { association: id });

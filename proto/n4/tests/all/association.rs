@@ -5,9 +5,9 @@ use crate::net;
 use crate::net::{CP, NO_NUMBER, Net, UP, address, cp_config, up_config};
 use sluice_n4::{
     Change, Config, Counter, DownReason, Event, FailReason, Features, Fqdn, NodeId, PeerPort,
-    RequestError, Retention, Role, State,
+    RequestError, Retention, Role, State, UserPlaneResource,
 };
-use sluice_wire::pfcp::value::{CpFunctionFeatures, NtpTime, UpFunctionFeatures};
+use sluice_wire::pfcp::value::{CpFunctionFeatures, NtpTime, SourceInterface, UpFunctionFeatures};
 use sluice_wire::pfcp::{Cause, MessageType, SequenceNumber};
 
 /// From the last heartbeat to its time-out: 10 s, and 4 times T1.
@@ -54,6 +54,38 @@ fn the_up_function_may_set_up_too() {
     net.associate(UP, CP);
     net.run_ms(1);
     assert!(is_up(&net.events(CP)[0]) && is_up(&net.events(UP)[0]));
+}
+
+/// User Plane IP Resource Information (116; TS 29.244 up to Release 15, 8.2.82).
+#[test]
+fn a_up_function_says_where_f_teids_may_be_assigned_and_says_it_anew() {
+    let mut up = up_config(1000);
+    // V4 and ASSOSI, TEIDRI of 3 bits: 5.
+    up.setup_ies = vec![0, 116, 0, 7, 0x4d, 5, 192, 0, 2, 1, 0];
+    let mut net = Net::with(cp_config(1000), up);
+    let id = net.associate(CP, UP);
+    net.run_ms(1);
+    let told = net.hosts[CP].endpoint.association(id).unwrap().resources();
+    let expected = UserPlaneResource {
+        teid_range: (3, 5),
+        ipv4: Some([192, 0, 2, 1].into()),
+        source_interface: Some(SourceInterface::ACCESS),
+        ..UserPlaneResource::default()
+    };
+    assert_eq!(told, [expected]);
+    net.events(CP);
+    let change = Change::Ies(&[0, 116, 0, 5, 0x01, 192, 0, 2, 9]);
+    let at_up = net.id(UP);
+    net.call(UP, |up, now, out| up.update(now, at_up, change, out))
+        .unwrap();
+    net.run_ms(10);
+    assert_eq!(
+        net.events(CP),
+        [Event::AssociationUpdated { association: id }]
+    );
+    let told = net.hosts[CP].endpoint.association(id).unwrap().resources();
+    assert_eq!(told[0].ipv4, Some([192, 0, 2, 9].into()));
+    assert_eq!(told.len(), 1);
 }
 
 #[test]

@@ -39,6 +39,8 @@ pub struct N4 {
     pub graceful_release_s: u32,
     /// Whether an SMF may choose the TEIDs of our F-TEIDs.
     pub accept_cp_fteid: bool,
+    /// Whether we choose the TEIDs that an SMF leaves to us, and tell SMFs so (FTUP).
+    pub choose_fteid: bool,
     /// What a Maximum Bitrate of 0 in one direction means.
     pub mbr_zero: MbrZero,
     /// What becomes of rules that ask for reports which are not made yet.
@@ -107,6 +109,7 @@ impl N4 {
                 .or("graceful_release_s", "5", &number(0, 3600, "seconds"))
                 .value,
             accept_cp_fteid: fields.or("accept_cp_fteid", "true", &boolean()).value,
+            choose_fteid: fields.or("choose_fteid", "true", &boolean()).value,
             mbr_zero: fields.or("mbr_zero", "unlimited", &mbr_zero()).value,
             unserved: fields.or("unserved", "admit", &unserved()).value,
             load_control: LoadControlConfig {
@@ -132,9 +135,14 @@ impl N4 {
         }
     }
 
-    /// What hangs on the interfaces that serve N4: something must, and the first of their addresses
-    /// is our name if there is no socket.
+    /// Checks across keys and interfaces: somebody chooses TEIDs, and something serves N4. If there is no socket, the first
+    /// address of an interface that does is our name.
     pub(super) fn complete(&mut self, interfaces: &[Interface], report: &mut Report) {
+        if !self.choose_fteid && !self.accept_cp_fteid {
+            let what = "false, and accept_cp_fteid is false";
+            let expected = "one of them: else nobody may choose TEIDs";
+            report.problem(self.line, "n4.choose_fteid", what, expected);
+        }
         if self.has_listen {
             return;
         }

@@ -4,8 +4,7 @@ use crate::config::Config;
 use sluice_wire::pfcp::value::UpFunctionFeatures as Up;
 
 /// The features that are announced.
-pub const UP_FUNCTION_FEATURES: Up = Up(Up::FTUP.0
-    | Up::DDND.0
+pub const UP_FUNCTION_FEATURES: Up = Up(Up::DDND.0
     | Up::PFDM.0
     | Up::PFDE.0
     | Up::UDBC.0
@@ -17,11 +16,12 @@ pub const UP_FUNCTION_FEATURES: Up = Up(Up::FTUP.0
     | Up::VTIME.0);
 
 /// The features that are announced where upf.yaml asks for them.
-const CONFIGURED_FEATURES: Up = Up(Up::UEIP.0 | Up::ADPDP.0);
+const CONFIGURED_FEATURES: Up = Up(Up::FTUP.0 | Up::UEIP.0 | Up::ADPDP.0);
 
 /// The features of a UP function that is configured so.
 pub fn up_function_features(config: &Config) -> Up {
     let configured = [
+        (Up::FTUP, config.choose_fteid),
         (Up::UEIP, !config.allocation.is_empty()),
         (Up::ADPDP, !config.predefined.is_empty()),
     ];
@@ -67,7 +67,7 @@ pub const fn features() -> &'static [FeatureRow] {
         DDND "a BAR's Downlink Data Notification Delay postpones the report" a_bar_postpones_the_report_and_bounds_what_is_held;
         DLBD "packets are held for a time of the configuration";
         TRST "no traffic steering";
-        FTUP "TEIDs come from us; CHOOSE and CHOOSE ID work" one_choose_id_is_one_tunnel_with_a_chain_of_rules;
+        FTUP "TEIDs come from us; CHOOSE and CHOOSE ID work; not set where `n4.choose_fteid` is false" one_choose_id_is_one_tunnel_with_a_chain_of_rules;
         PFDM "flow descriptions of applications are taken; no URLs or domain names" what_is_told_of_an_application_is_what_its_pdrs_match;
         HEEU "no header enrichment";
         TREU "no redirection";

@@ -45,7 +45,7 @@ ie_tables! {
         F_TEID enforced "CHOOSE and CHOOSE ID; or the CP function's choice at an address of ours" one_choose_id_is_one_tunnel_with_a_chain_of_rules;
         F_TEID enforced "of IPv4, IPv6 or both, as N3 has them" an_f_teid_has_the_addresses_that_were_asked_for;
         F_TEID refused(73) "missing in a PDR from Access", pdr(1) => |r| r.create_pdr[0].pdi.local_f_teid = None;
-        F_TEID refused(73) "a family that the interface has no address of, as N9 has none of IPv6; not ours; 71 where `n4.accept_cp_fteid` is false" an_establishment_that_cannot_be_served_is_refused_by_name;
+        F_TEID refused(73) "a family that the interface has no address of, as N9 has none of IPv6; not ours; 71 where `n4.accept_cp_fteid` or, with CHOOSE, `n4.choose_fteid` is false" an_establishment_that_cannot_be_served_is_refused_by_name;
         NETWORK_INSTANCE enforced "one of upf.yaml" tunnels_without_a_name_serve_what_has_no_tunnels_of_its_own;
         NETWORK_INSTANCE refused(73) "unknown", pdr(2) => |r| r.create_pdr[1].pdi.network_instance = Some(Name(b"elsewhere"));
         NETWORK_INSTANCE refused(73) "not text", pdr(2) => |r| r.create_pdr[1].pdi.network_instance = Some(Name(&[0xff; 300]));

@@ -7,10 +7,10 @@ use sluice_datapath::session::entry::SessionEntry;
 use sluice_datapath::session::rule::Flags;
 use sluice_datapath::session::txn::{Clock, HeldOrder, Op};
 use sluice_wire::ids::{FarId, QerId, Seid, Teid, UrrId};
-use sluice_wire::pfcp::Cause;
 use sluice_wire::pfcp::group::{UpdateFar, UpdateForwardingParameters};
-use sluice_wire::pfcp::message::SessionModificationRequest;
+use sluice_wire::pfcp::message::{AssociationSetupResponse, SessionModificationRequest};
 use sluice_wire::pfcp::value::*;
+use sluice_wire::pfcp::{Cause, Header};
 
 fn entries(bench: &mut Bench) -> Vec<(EntryId, SessionEntry, [Clock; 2])> {
     let ops = std::mem::take(&mut bench.ops);
@@ -260,6 +260,28 @@ fn a_restored_session_gets_its_teid_back() {
     request.cp_f_seid = FSeid::v4(Seid(3), CP);
     let again = bench.establish(CP, &request);
     assert_eq!(again.cause, Cause::RULE_CREATION_MODIFICATION_FAILURE);
+    bench.delete(CP, done.seid);
+    bench.assert_vacant();
+}
+
+/// Without FTUP (TS 29.244, 5.5.3): what is announced and what is done agree.
+#[test]
+fn a_upf_that_chooses_no_teids_says_so_and_takes_those_of_the_smf_alone() {
+    let mut bench = Bench::with(|c| c.choose_fteid = false);
+    let said = bench.spoken[0].1.clone();
+    let (_, body) = Header::parse(&said).unwrap();
+    let setup = AssociationSetupResponse::parse(body).unwrap();
+    let features = setup.up_function_features.unwrap();
+    assert!(!features.contains(UpFunctionFeatures::FTUP));
+    assert!(features.contains(UpFunctionFeatures::EMPU));
+    let mut request = default_session(UE, 1);
+    let refused = bench.establish(CP, &request);
+    assert_eq!(refused.cause, Cause::INVALID_F_TEID_ALLOCATION_OPTION);
+    assert_eq!(bench.up.sessions().len(), 0);
+    let f_teid = FTeid::v4(Teid::new(5).unwrap(), N3);
+    request.create_pdr[0].pdi.local_f_teid = Some(f_teid);
+    let done = bench.establish(CP, &request);
+    assert_eq!(done.cause, Cause::REQUEST_ACCEPTED);
     bench.delete(CP, done.seid);
     bench.assert_vacant();
 }

@@ -257,7 +257,7 @@ fn a_upf_is_chosen_by_data_network_slice_and_area_and_the_next_one_where_it_is_g
     }
     let chosen = |net: &Net, name, sst, tac| {
         let state = net.smf.state.borrow();
-        let upf = state.choose_upf(&dnn(name), &Snssai::new(sst, None), &area(tac), true);
+        let upf = state.choose_upf(&dnn(name), &Snssai::new(sst, None), &area(tac), [true; 2]);
         upf.ok().map(|(_, index)| index)
     };
     assert_eq!(chosen(&net, "ims", 1, 1), Some(0));
@@ -402,7 +402,7 @@ fn a_session_that_is_given_up_late_is_deleted_at_once_where_its_upf_is_back() {
     net.smf
         .state
         .borrow_mut()
-        .forget_at_upf(upf.expect("there"));
+        .forget_at_upf(Some(id), upf.expect("there"));
     let effects = std::mem::take(&mut net.smf.state.borrow_mut().effects);
     let mut net = net;
     net.carry(effects);
@@ -446,4 +446,5 @@ fn an_association_that_cannot_be_begun_is_tried_again_after_a_while() {
     net.pass(60_000);
 }
 
+mod features;
 mod reports;

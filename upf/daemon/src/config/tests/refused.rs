@@ -139,13 +139,23 @@ fn wrong_shapes_are_refused() {
 }
 
 #[test]
+fn either_the_upf_or_the_smf_chooses_teids() {
+    refuses(
+        "peers: 192.0.2.20",
+        "peers: 192.0.2.20, accept_cp_fteid: false, choose_fteid: false",
+        "upf.yaml:1: n4.choose_fteid: false, and accept_cp_fteid is false; expected one of them: \
+         else nobody may choose TEIDs",
+    );
+}
+
+#[test]
 fn slips_in_keys_are_guessed() {
     refuses(
         "peers: 192.0.2.20",
         "peers: 192.0.2.20, hartbeat_s: 3",
         "upf.yaml:1: n4.hartbeat_s: unknown key (did you mean 'heartbeat_s'?); expected one of \
          listen, rings, node_id, peers, associate, peer_port, heartbeat_s, t1_ms, n1, peer_loss_keep_s, \
-         graceful_release_s, accept_cp_fteid, mbr_zero, unserved, load_control, overload_percent, \
+         graceful_release_s, accept_cp_fteid, choose_fteid, mbr_zero, unserved, load_control, overload_percent, \
          associations_max, requests_per_s",
     );
     refuses(

@@ -48,6 +48,10 @@ impl<N: Network> Admission<'_, N> {
                 if let Some(tunnel) = old.and_then(|o| o.tunnel) {
                     return Ok(tunnel);
                 }
+                if !self.policy.choose_fteid {
+                    let refused = Refusal::rule(rule, IeType::F_TEID);
+                    return Err(refused.with(Cause::INVALID_F_TEID_ALLOCATION_OPTION));
+                }
                 let here = self.tunnel_endpoint(rule, pdr.source, name)?;
                 // Of the families that are asked for, those that the endpoint has.
                 let addresses = here.addresses.of(ipv4, ipv6);

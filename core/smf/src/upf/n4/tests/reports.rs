@@ -200,11 +200,11 @@ fn a_session_is_refused_with_what_each_upf_lacks() {
     let dnn = Dnn::new("internet").expect("a name");
     let why = |slice| {
         let state = net.smf.state.borrow();
-        let chosen = state.choose_upf(&dnn, &Snssai::new(slice, None), &area, true);
-        chosen.expect_err("none can").why
+        let chosen = state.choose_upf(&dnn, &Snssai::new(slice, None), &area, [true; 2]);
+        chosen.expect_err("none can").why.why
     };
     let expected = "UPF 127.0.0.8:8805 does not answer; UPF 127.0.0.9:8805 does not allocate UE addresses (no \
-                    UEIP): set `allocate: true` in its pools";
+                    UEIP), and internet has no pool of IPv4";
     assert_eq!(why(1), expected);
     for upf in &mut net.smf.state.borrow_mut().config.upfs {
         upf.slices = vec![Snssai::new(2, None)];
