@@ -64,6 +64,12 @@ impl Browsers {
         Some((entry.user.clone(), entry.csrf.clone()))
     }
 
+    /// User of a cookie, which is not used by that.
+    pub fn user(&mut self, cookie: &str, now: Instant) -> Option<String> {
+        self.expire(now);
+        self.0.get(&key(cookie)).map(|entry| entry.user.clone())
+    }
+
     /// One has logged out.
     pub fn remove(&mut self, cookie: &str) {
         self.0.remove(&key(cookie));
@@ -103,6 +109,7 @@ mod tests {
         assert!(cookie.len() == 64 && csrf.len() == 64 && cookie != csrf);
         let whose = Some(("ada".to_owned(), csrf));
         assert_eq!(browsers.find(&cookie, now + IDLE / 2), whose);
+        assert_eq!(browsers.user(&cookie, now + IDLE), Some("ada".to_owned()));
         assert_eq!(browsers.find(&cookie, now + IDLE), whose);
         assert_eq!(browsers.find(&cookie, now + IDLE * 2), None);
         let (cookie, _) = browsers.add("ada", now);

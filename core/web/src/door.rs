@@ -128,6 +128,13 @@ impl Door {
         Some(Browser { user, role, csrf })
     }
 
+    /// Whether a cookie is that of a session; unlike [`browser`](Self::browser), it keeps the session no longer.
+    pub fn is_logged_in(&self, cookie: &str, now: Instant) -> bool {
+        let mut inside = self.inside();
+        let user = inside.browsers.user(cookie, now);
+        user.is_some_and(|user| inside.users.contains_key(&user))
+    }
+
     /// Ends a session.
     pub fn log_out(&self, cookie: &str) {
         self.inside().browsers.remove(cookie);

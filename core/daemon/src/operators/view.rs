@@ -23,6 +23,7 @@ pub(crate) fn status(daemon: &Daemon, part: &Part) -> answers::Status {
         ues_registered: amf.map(|amf| amf.registered),
         ues_connected: amf.map(|amf| amf.connected),
         sessions: smf.map(|smf| smf.sessions),
+        usage: smf.map(|smf| smf.usage.clone()),
         procedures: of_amf + smf.map_or(0, |smf| smf.procedures),
         refused: daemon.refusals.total(),
         ues_unauthenticated: amf.map(|amf| amf.unauthenticated),
@@ -120,10 +121,17 @@ fn session_row(
     }
 }
 
-/// gNBs, a row each.
-pub(crate) fn gnbs(amf: AmfPart) -> answers::Gnbs {
+/// gNBs, a row each: those after an identity, at most so many.
+pub(crate) fn gnbs(amf: AmfPart, after: Option<&str>, count: Option<usize>) -> answers::Gnbs {
+    let mut gnbs = amf.gnbs;
+    gnbs.sort_by(|one, other| one.id.cmp(&other.id));
+    gnbs.retain(|gnb| after.is_none_or(|after| gnb.id.as_str() > after));
+    let has_more = count.is_some_and(|count| gnbs.len() > count);
+    gnbs.truncate(count.unwrap_or(usize::MAX));
+    let last = gnbs.last().map(|gnb| gnb.id.clone());
     answers::Gnbs {
-        gnbs: amf.gnbs,
+        gnbs,
+        next_after: last.filter(|_| has_more),
         associations_without_setup: amf.associations_without_setup,
     }
 }
