@@ -67,28 +67,40 @@ export async function logOut() {
 }
 
 /**
- * Listens to a stream of events until the returned function is called. Browsers connect again by themselves;
- * `state` gets 'live' or 'lost'.
+ * Listens to a stream of events until the returned function is called, while the page is seen: a browser has few
+ * connections for all its tabs. It connects again by itself; `state` gets 'live', 'lost' or 'new'.
  */
 export function listen(path, handlers, state = () => {}) {
-  let source;
+  let source = null;
   let timer;
+  const close = () => {
+    clearTimeout(timer);
+    source?.close();
+    source = null;
+  };
   const open = () => {
+    close();
     source = new EventSource(path);
     source.onopen = () => state('live');
     source.onerror = () => {
       state('lost');
       // A refusal ends the stream: look again later.
-      if (source.readyState === EventSource.CLOSED) timer = setTimeout(open, 3000);
+      if (source?.readyState === EventSource.CLOSED) timer = setTimeout(open, 3000);
     };
     for (const [name, handler] of Object.entries(handlers)) {
       source.addEventListener(name, (event) => handler(JSON.parse(event.data)));
     }
   };
-  open();
+  const seen = () => {
+    if (!document.hidden) return open();
+    close();
+    state('new');
+  };
+  document.addEventListener('visibilitychange', seen);
+  if (!document.hidden) open();
   return () => {
-    clearTimeout(timer);
-    source.close();
+    document.removeEventListener('visibilitychange', seen);
+    close();
   };
 }
 
