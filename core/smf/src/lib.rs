@@ -77,11 +77,6 @@ impl Smf {
         self.state.borrow().counters
     }
 
-    /// Usage of all sessions that UPFs have reported since the start.
-    pub fn usage(&self) -> Usage {
-        self.state.borrow().usage
-    }
-
     /// How many sessions there are.
     pub fn sessions(&self) -> usize {
         self.state.borrow().sessions.len()

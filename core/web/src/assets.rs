@@ -2,7 +2,7 @@
 
 include!(concat!(env!("OUT_DIR"), "/built.rs"));
 
-/// What browsers may do with a page: load from here alone, run no inline script or style, be in no frame.
+/// Content security policy of pages: load from here alone, run no inline script or style, be in no frame.
 pub const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
                           object-src 'none'";
 
@@ -16,7 +16,7 @@ pub struct Asset {
     pub media_type: &'static str,
     /// Content.
     pub octets: &'static [u8],
-    /// Its name changes with its content, so that browsers may keep it.
+    /// The name changes with the content, so that browsers may keep it.
     pub is_immutable: bool,
 }
 

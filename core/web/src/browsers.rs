@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// A session ends when nothing was asked with it for so long.
 const IDLE: Duration = Duration::from_secs(2 * 3600);
-/// It ends after so long in any case.
+/// A session ends after so long in any case.
 const LONGEST: Duration = Duration::from_secs(12 * 3600);
 /// Sessions at a time; the one that was used longest ago goes.
 const SESSIONS_MAX: usize = 256;
@@ -18,7 +18,7 @@ const SESSIONS_MAX: usize = 256;
 pub struct Browser {
     /// Name of its user.
     pub user: String,
-    /// What that user may do.
+    /// Role of that user.
     pub role: Role,
     /// Text that changes must show beside the cookie.
     pub csrf: String,

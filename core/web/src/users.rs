@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// What a user may do. Each role may do what the one before it may.
+/// Rights of a user. Each role may do what the one before it may.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Role {
     /// Sees everything but keys.
@@ -23,7 +23,7 @@ impl Role {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Viewer, Self::Operator, Self::Admin];
 
-    /// Its word.
+    /// Word of the role.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Viewer => "viewer",
@@ -41,7 +41,7 @@ impl Role {
 /// A user, without the name.
 #[derive(Clone, PartialEq, Eq)]
 pub struct User {
-    /// What it may do.
+    /// Role of the user.
     pub role: Role,
     /// Hash of its password.
     pub hash: String,
@@ -66,18 +66,18 @@ const MODE: u32 = 0o600;
 const HEAD: &str = "# Users of Sluice's screen: name, role (viewer, operator, admin), argon2id hash of the password.\n\
                     # Changed by `sluice ctl users` and by the screen.\n";
 
-/// Why a users file is not used.
+/// Reason why a users file is not used.
 #[derive(Debug)]
 pub enum UsersError {
     /// There is none.
     Missing(PathBuf),
     /// Others than its owner may read or write it.
     Mode(PathBuf, u32),
-    /// It belongs to another user of the machine.
+    /// The file belongs to another user of the machine.
     Owner(PathBuf, u32),
     /// A line is no user.
     Line(PathBuf, usize, &'static str),
-    /// It has too many users.
+    /// The file has too many users.
     Full,
     /// Without an admin nobody could change users.
     NoAdmin,

@@ -1,4 +1,4 @@
-//! Who may ask the management API: whoever shows the token, users who are logged in, or everybody on this machine.
+//! Access to the management API: programs that show the token, users who are logged in, or everybody on this machine.
 
 use super::problem::Problem;
 use sluice_web::{Browser, Door, Role};
@@ -18,7 +18,7 @@ pub const COOKIE: &str = "sluice_session";
 /// Header that changes of such browsers have beside the cookie.
 pub const CSRF_HEADER: &str = "x-csrf-token";
 
-/// Who may ask.
+/// Access to the API.
 pub struct Access {
     /// Whoever shows this; none: whoever reaches the address, unless there are users.
     pub token: Option<Zeroizing<String>>,
@@ -28,7 +28,7 @@ pub struct Access {
     pub listen: SocketAddr,
 }
 
-/// What a request shows of who sends it.
+/// Parts of a request that tell its sender.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Shown<'a> {
     /// Header Authorization.
@@ -45,7 +45,7 @@ pub struct Shown<'a> {
     pub changes: bool,
 }
 
-/// Who asks.
+/// Sender of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Caller {
     /// A program, or whoever reaches an address that asks for nothing: all is permitted.
@@ -72,7 +72,7 @@ impl Caller {
 }
 
 impl Access {
-    /// Who asks, if the request may be answered.
+    /// Sender of a request, if the request may be answered.
     ///
     /// # Errors
     /// Why not. Pages in browsers may only ask where there are users, and only the core's own. Without token and users
@@ -108,7 +108,7 @@ impl Access {
     /// Whether a page may ask at all, also to log in.
     ///
     /// # Errors
-    /// It is not the core's own, or there are no users.
+    /// The page is not the core's own, or there are no users.
     pub fn permit_page(&self, shown: Shown<'_>) -> Result<(), Problem> {
         let Some(origin) = shown.origin else {
             return Ok(());

@@ -31,11 +31,11 @@ const FLOW_LINES: usize = 2000;
 #[derive(Default)]
 pub(super) struct Recent(Mutex<Option<(Instant, Value)>>);
 
-/// What a stream is about.
+/// A stream of events.
 pub(super) struct Stream {
     server: Arc<Server>,
     route: &'static Route,
-    /// Whose call flow; of the status none.
+    /// IMSI of the UE; empty for the status.
     imsi: String,
     /// Cookie of the browser that listens, if it is a browser's.
     cookie: Option<String>,

@@ -76,7 +76,7 @@ pub enum Answer {
 /// What is asked of the core.
 pub type Reader = fn(&Given<'_>) -> Result<Ask, Problem>;
 
-/// Who answers.
+/// Part of the core that answers.
 #[derive(Clone, Copy, Debug)]
 pub enum By {
     /// The core; this reads the question.
@@ -90,7 +90,7 @@ pub enum By {
 pub enum Own {
     /// The OpenAPI document.
     Document,
-    /// Who is logged in.
+    /// User who is logged in.
     Session,
     /// Log-in.
     LogIn,
@@ -127,7 +127,7 @@ pub struct Route {
     pub answer: Answer,
     /// How long the answer may take.
     pub within: Duration,
-    /// Who answers.
+    /// Part of the core that answers.
     pub by: By,
 }
 

@@ -230,7 +230,7 @@ impl Server {
         self.access.permit(shown).map(drop)
     }
 
-    /// Who asks; none of what is open to everybody.
+    /// Sender of a request; none of an operation that is open to everybody.
     fn caller(&self, route: &Route, parts: &Parts) -> Result<Option<Caller>, Problem> {
         let changes = route.method != Method::Get;
         let shown = shown(&parts.headers, &parts.uri, changes);
@@ -429,7 +429,7 @@ async fn read(body: Body, most: usize) -> Result<Vec<u8>, Problem> {
     Ok(collected.to_bytes().to_vec())
 }
 
-/// What a request shows of who sends it.
+/// Parts of a request that tell its sender.
 fn shown<'r>(headers: &'r HeaderMap, uri: &'r Uri, changes: bool) -> Shown<'r> {
     let host = text(headers, HOST);
     Shown {

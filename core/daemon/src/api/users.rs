@@ -95,7 +95,7 @@ pub struct UserRow {
     role: RoleName,
 }
 
-/// What becomes of a user; a new one needs both.
+/// Change of a user; a new one needs both.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UserChange {
@@ -104,7 +104,7 @@ pub struct UserChange {
     password: Option<String>,
 }
 
-/// What is answered, and the header Set-Cookie if there is to be one.
+/// The answer, and the header Set-Cookie if there is to be one.
 pub(super) type Answered = Result<(Value, Option<String>), Problem>;
 
 /// Answers an operation of users. It may take some 20 ms of a CPU: passwords are hashed.
@@ -220,16 +220,17 @@ fn log_in(door: &Door, access: &Access, is_by_tls: bool, given: &Given<'_>) -> A
             Ok((value(session(access, Some(&caller))), Some(set)))
         }
         Err(refused) => {
-            if lines::permits(Peer::Local, Kind::Control) {
-                tracing::warn!("management API: a log-in is refused: {refused:?}");
-            }
-            Err(match refused {
-                Refused::Wrong => Problem::new("unauthorized", "name or password is wrong"),
-                Refused::Often => Problem::new(
+            let (reason, why) = match refused {
+                Refused::Wrong => ("unauthorized", "name or password is wrong"),
+                Refused::Often => (
                     "too_many",
                     "too many log-ins have failed; try again in a minute",
                 ),
-            })
+            };
+            if lines::permits(Peer::Local, Kind::Control) {
+                tracing::warn!("management API: a log-in is refused: {why}");
+            }
+            Err(Problem::new(reason, why))
         }
     }
 }
