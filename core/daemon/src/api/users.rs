@@ -49,6 +49,7 @@ impl From<RoleName> for Role {
 /// Way into the API for browsers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "WayIn")]
 pub enum Way {
     /// Users log in.
     Users,
@@ -60,7 +61,7 @@ pub enum Way {
 
 /// Session of a browser.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[schemars(deny_unknown_fields, rename = "BrowserSession")]
 pub struct Session {
     pub(super) log_in: Way,
     /// Null while nobody is logged in.
