@@ -1,6 +1,6 @@
 # `make` explains itself. Everything is done by scripts/, which also run alone.
 .DEFAULT_GOAL := help
-.PHONY: help setup build install pgo demo test test-long bench figures lab lint docs fuzz
+.PHONY: help setup build screen install pgo demo test test-long bench figures lab lint docs fuzz
 SHELL := /bin/bash
 
 # Arguments for the command behind a target, such as ARGS="--once --json".
@@ -14,6 +14,9 @@ setup: ## Install what is missing: packages (by apt) and Rust (by rustup)
 
 build: ## Build the sluice command for production: target/release/sluice
 	@scripts/build.sh release
+
+screen: ## Build the pages of the core's screen, which `make build` embeds: core/web/dist/built
+	@scripts/screen.sh
 
 install: ## Install programs, manual pages, completion and systemd unit below PREFIX (/usr/local)
 	@scripts/install.sh

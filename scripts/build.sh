@@ -12,6 +12,7 @@ shift || true
 [ "${SLUICE_BUILT:-}" != "$profile" ] || exit 0
 set_up
 [ "$profile" != dev ] || lint_while_compiling
+scripts/screen.sh
 packages=(-p sluice)
 for program; do
     case $program in

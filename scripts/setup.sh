@@ -13,7 +13,9 @@ TOOL_PACKAGES=(iproute2 iputils-ping traceroute iperf3 tshark tcpdump ethtool jq
     postgresql redis-server redis-tools)
 # A guest whose kernel has SCTP, for scripts/test.d/60-kernel-sctp.sh, which fetches the kernel itself.
 GUEST_PACKAGES=(qemu-system-x86 busybox-static)
-
+# What builds the screen of the core, and the browser that tests it. Another Node.js than Debian's is fine.
+NODE_PACKAGES=(nodejs npm)
+BROWSER_PACKAGES=(chromium)
 
 DPDK_WANTED=22.11
 # Where the rustup project keeps its installer (sh.rustup.rs is a script that fetches it there).
@@ -24,6 +26,7 @@ main() {
     mapfile -t packages < <(missing_packages "${BUILD_PACKAGES[@]}" "${TOOL_PACKAGES[@]}")
     [ "${#packages[@]}" -eq 0 ] || install_packages "${packages[@]}"
     install_guest
+    install_screen
     check_dpdk
     rust_is_fine || install_rust
 }
@@ -35,6 +38,18 @@ install_guest() {
     mapfile -t packages < <(missing_packages "${GUEST_PACKAGES[@]}")
     [ "${#packages[@]}" -eq 0 ] || (install_packages "${packages[@]}") ||
         say "goes on without ${packages[*]}: the test with a guest is left out"
+}
+
+# The core is built without its screen where they are not there.
+install_screen() {
+    local packages=()
+    [ "${SLUICE_SCREEN:-}" != no ] || return 0
+    if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+        packages+=("${NODE_PACKAGES[@]}")
+    fi
+    command -v chromium >/dev/null || packages+=("${BROWSER_PACKAGES[@]}")
+    [ "${#packages[@]}" -eq 0 ] || (install_packages "${packages[@]}") ||
+        say "goes on without ${packages[*]}: the core has no screen, or its test is left out"
 }
 
 missing_packages() { # package...

@@ -37,6 +37,7 @@ main() {
 # Asked for the programs alone it would build libraries again that have fewer features then.
 build() {
     lint_while_compiling
+    scripts/screen.sh
     say "building the tests and the programs that they start"
     timed "build of tests" cargo test --workspace --no-run --message-format json-render-diagnostics \
         >"$WORK/artifacts" 2> >(tee -a "$LOG" >&2)

@@ -17,7 +17,7 @@ use serde_json::Value;
 /// The floors of the house. A crate may depend only on crates of lower floors, so those of one
 /// floor never know each other: the packet path not its twin, network functions not each other.
 const FLOORS: &[&[&str]] = &[
-    &["sluice-wire", "sluice-mem", "sluice-ids"],
+    &["sluice-wire", "sluice-mem", "sluice-ids", "sluice-web"],
     &[
         "sluice-port",
         "sluice-host",
@@ -556,7 +556,7 @@ fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
         let (path, name) = (entry.path(), entry.file_name());
         if path.is_dir() {
             let name = name.to_string_lossy();
-            if !name.starts_with('.') && name != "target" {
+            if !name.starts_with('.') && !["target", "node_modules"].contains(&&*name) {
                 found.extend(files(&path, endings));
             }
         } else if path

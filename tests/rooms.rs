@@ -129,6 +129,22 @@ fn crates_compile_their_own_files() {
     );
 }
 
+/// Packages of the screen come from the registry of whoever builds it, and browsers load from the core alone.
+#[test]
+fn the_screen_names_no_host() {
+    let app = root().join("core/web/app");
+    let mut all = files(&app, &["js", "svelte", "css", "html"]);
+    all.extend(["package.json", "package-lock.json"].map(|name| app.join(name)));
+    assert!(all.len() > 10, "{all:?}");
+    let names_host = |file: &&PathBuf| fs::read_to_string(file).expect("a text").contains("://");
+    let wrong: Vec<_> = all
+        .iter()
+        .filter(names_host)
+        .map(|file| show(file))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
 /// The crate whose folder is the innermost around a file.
 fn owner<'c>(crates: &'c [PathBuf], file: &Path) -> Option<&'c PathBuf> {
     let around = crates.iter().filter(|folder| file.starts_with(folder));

@@ -7,6 +7,7 @@ pub mod args;
 pub mod core_args;
 mod pages;
 pub mod subscribers;
+pub mod users;
 
 use crate::certificates::{self, CertificatesArgs};
 use crate::{ctl, reference};

@@ -6,3 +6,4 @@ pub mod cli;
 pub mod ctl;
 pub mod reference;
 pub mod subscribers;
+pub mod users;

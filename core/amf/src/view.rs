@@ -104,7 +104,7 @@ impl Amf {
 
     /// How many UEs have proved who they are.
     pub fn known(&self) -> usize {
-        self.state.borrow().known(None).count()
+        self.state.borrow().subscribers()
     }
 
     /// A subscriber's UE.

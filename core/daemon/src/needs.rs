@@ -14,6 +14,7 @@ use sluice_program::exit::Exit;
 use sluice_program::tool::beside;
 use sluice_sctp::{Carrier, OpeningError};
 use sluice_security::suci::HomeKey;
+use sluice_web::{Door, UsersError, UsersFile};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::{File, OpenOptions};
@@ -22,6 +23,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// Program of functions, which lies beside the one that runs.
@@ -213,7 +215,13 @@ pub(crate) fn api(
         return Ok(());
     };
     let token = config.api.token_file.as_ref().map(read_token).transpose()?;
-    let access = Access { token, listen };
+    let door = config.api.users_file.as_ref().map(open_door).transpose()?;
+    let door = door.map(Arc::new);
+    let access = Access {
+        token,
+        door,
+        listen,
+    };
     let opened = TcpListener::bind(listen).and_then(|listener| with(listener, access));
     opened.map_err(|e| {
         let what = format!("{listen} cannot be used: {e}");
@@ -240,6 +248,21 @@ fn read_token(file: &At<PathBuf>) -> Result<Zeroizing<String>, Problem> {
             Err(refused((what, expected)))
         }
     }
+}
+
+fn open_door(file: &At<PathBuf>) -> Result<Door, Problem> {
+    let lacking = |error: UsersError| {
+        let expected = match &error {
+            UsersError::Missing(_) => {
+                "the file of `sluice ctl users --file FILE set NAME --role admin`"
+            }
+            UsersError::Mode(..) => "chmod 600",
+            UsersError::Owner(..) => "the user that runs the core, or root",
+            _ => "lines as `sluice ctl users` writes them",
+        };
+        problem(file.line, "api.users_file", error.to_string(), expected)
+    };
+    Door::open(UsersFile(file.value.clone())).map_err(lacking)
 }
 
 /// Whether SCTP may be spoken at the address: a raw socket has no port that somebody else could have.

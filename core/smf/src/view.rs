@@ -141,6 +141,11 @@ impl Smf {
         waiting.collect()
     }
 
+    /// Usage of all sessions that UPFs have reported since the start.
+    pub fn usage(&self) -> Usage {
+        self.state.borrow().usage
+    }
+
     /// UPFs, in the order of the configuration.
     pub fn upfs(&self) -> Vec<UpfView> {
         let state = self.state.borrow();

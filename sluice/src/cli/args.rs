@@ -2,6 +2,7 @@
 
 use super::core_args::CoreQuery;
 use super::subscribers::{HnkeyArgs, SubscribersArgs};
+use super::users::UsersArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use sluice_program::control::{CORE_SOCKET, UPF_SOCKET};
@@ -148,6 +149,8 @@ pub enum CtlQuery {
     Subscribers(Box<SubscribersArgs>),
     /// Home network keys, with which SIMs conceal the IMSI
     Hnkey(HnkeyArgs),
+    /// Users of the core's screen, in their file: names, roles, passwords
+    Users(UsersArgs),
 }
 
 /// `sluice ctl trace`

@@ -8,6 +8,7 @@ mod trace;
 
 use crate::cli::args::{CtlArgs, CtlQuery, Movable, Wanted, WhichSession};
 use crate::subscribers;
+use crate::users;
 use serde_json::{Value, json};
 use sluice_program::ask::AskError;
 use sluice_program::exit::Exit;
@@ -50,7 +51,7 @@ fn request(query: &CtlQuery) -> Value {
         CtlQuery::Counters => "counters",
         CtlQuery::Refusals => "refusals",
         CtlQuery::Applications => "applications",
-        CtlQuery::Subscribers(_) | CtlQuery::Hnkey(_) => "none",
+        CtlQuery::Subscribers(_) | CtlQuery::Hnkey(_) | CtlQuery::Users(_) => "none",
     };
     json!({ "cmd": cmd })
 }
@@ -66,6 +67,7 @@ pub fn run(args: &CtlArgs) -> Exit {
     match &args.query {
         CtlQuery::Subscribers(what) => return subscribers::run(what, args.socket(), args.json),
         CtlQuery::Hnkey(what) => return subscribers::run_hnkey(what, args.socket(), args.json),
+        CtlQuery::Users(what) => return users::run(what, args.json),
         _ => {}
     }
     match ask(args.socket(), &args.query) {

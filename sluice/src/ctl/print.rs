@@ -29,7 +29,8 @@ pub fn text(question: &Question, answer: &Value, all: bool) -> String {
         | Question::Scale { .. }
         | Question::Trace(_)
         | Question::Subscribers(_)
-        | Question::Hnkey(_) => tree(answer, 0),
+        | Question::Hnkey(_)
+        | Question::Users(_) => tree(answer, 0),
     }
 }
 

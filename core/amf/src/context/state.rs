@@ -159,6 +159,11 @@ impl State {
         self.by_supi.get(supi).copied()
     }
 
+    /// How many UEs of subscribers there are.
+    pub fn subscribers(&self) -> usize {
+        self.by_supi.len()
+    }
+
     /// UEs of subscribers from `from` on, in the order of their identities.
     pub fn known(&self, from: Option<Supi>) -> impl Iterator<Item = UeId> + '_ {
         let from = from.map_or(Bound::Unbounded, Bound::Included);

@@ -1,7 +1,9 @@
 //! The OpenAPI document of the management API (OpenAPI 3.1), made from the table of its operations.
 
+use super::access::{COOKIE, CSRF_HEADER};
 use super::problem::MEDIA_TYPE;
-use super::routes::{Answer, Method, Parameter, ROUTES, Route, Values};
+use super::route::{Answer, EVENT_STREAM, Method, Parameter, Route, Values};
+use super::routes::ROUTES;
 use super::schemas::{self, Forms, reference};
 use serde_json::{Map, Value, json};
 
@@ -21,16 +23,30 @@ pub fn document() -> Value {
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
         "servers": [{ "url": "/" }],
-        // Without api.token_file nothing is asked for.
-        "security": [{}, { "token": [] }],
+        // Without api.token_file and api.users_file nothing is asked for.
+        "security": [{}, { "token": [] }, { "session": [], "csrf": [] }],
         "paths": paths,
         "components": {
             "schemas": forms.all(),
-            "securitySchemes": { "token": {
-                "type": "http",
-                "scheme": "bearer",
-                "description": "The text of api.token_file",
-            }},
+            "securitySchemes": {
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "The text of api.token_file",
+                },
+                "session": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": COOKIE,
+                    "description": "A user of api.users_file who has logged in",
+                },
+                "csrf": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": CSRF_HEADER,
+                    "description": "csrf of /v1/session, for changes by a user",
+                },
+            },
         },
     })
 }
@@ -55,6 +71,7 @@ fn operation(route: &Route, forms: &mut Forms) -> Value {
     let mut object = json!({
         "operationId": route.operation,
         "summary": route.summary,
+        "description": needed(route),
         "responses": {
             status: { "description": "Done", "content": content },
             "default": {
@@ -80,6 +97,14 @@ fn operation(route: &Route, forms: &mut Forms) -> Value {
     object
 }
 
+/// The role that a user needs; programs with the token need none.
+fn needed(route: &Route) -> String {
+    match route.least() {
+        None => "Open to everybody.".to_owned(),
+        Some(role) => format!("Least role of a user: {}.", role.name()),
+    }
+}
+
 fn query_parameter(parameter: &Parameter) -> Value {
     let schema = match parameter.value {
         Values::Text => json!({ "type": "string" }),
@@ -101,6 +126,13 @@ fn answered(route: &Route, forms: &mut Forms) -> (String, Value) {
     match route.answer {
         Answer::Object(status, form) => (status.to_string(), object(forms.of_answer(form))),
         Answer::Document => ("200".to_owned(), object(json!({ "type": "object" }))),
+        Answer::Events(names) => {
+            let of_events = names.iter().map(|name| format!("event: {name}"));
+            let described = of_events.collect::<Vec<_>>().join(", ");
+            let schema = json!({ "type": "string", "description": described });
+            let content = json!({ EVENT_STREAM: { "schema": schema } });
+            ("200".to_owned(), content)
+        }
         Answer::Text(media_types) => {
             let mut content = Map::new();
             for media_type in media_types {

@@ -31,6 +31,7 @@ pub const REASONS: &[(&str, u16, &str)] = &[
     ("too_large", 413, "Content Too Large"),
     ("media_type", 415, "Unsupported Media Type"),
     ("problems", 422, "Unprocessable Content"),
+    ("too_many", 429, "Too Many Requests"),
     ("failed", 500, "Internal Server Error"),
     ("busy", 503, "Service Unavailable"),
     ("lacking", 503, "Service Unavailable"),

@@ -1,7 +1,7 @@
 //! How the parts of a request are read; keys in them are never repeated.
 
 use super::problem::Problem;
-use super::routes::CSV;
+use super::route::{CSV, EVENTS_MAX};
 use crate::operators::request::{Ask, Request, UES_MAX};
 use serde_json::{Value, json};
 use sluice_subscribers::Operation;
@@ -36,6 +36,19 @@ pub(super) fn ues(given: &Given<'_>) -> Result<Ask, Problem> {
     let count = number(&mut query, "count", UES_MAX)?;
     let from = query.remove("from");
     core(Request::Ues { from, count })
+}
+
+pub(super) fn gnbs(given: &Given<'_>) -> Result<Ask, Problem> {
+    let mut query = given.query(&["after", "count"])?;
+    let count = number(&mut query, "count", UES_MAX)?;
+    let after = query.remove("after");
+    core(Request::Gnbs { after, count })
+}
+
+/// After how many events a stream ends, if it does.
+pub(super) fn events(given: &Given<'_>) -> Result<Option<usize>, Problem> {
+    let mut query = given.query(&["events"])?;
+    number(&mut query, "events", EVENTS_MAX)
 }
 
 pub(super) fn deregister(given: &Given<'_>) -> Result<Ask, Problem> {

@@ -2,141 +2,20 @@
 
 use super::problem::Problem;
 use super::readers::{
-    Given, core, database, deregister, export, import, qos_start, qos_stop, subscribers, ues,
-    unfit, unreadable,
+    core, database, deregister, export, gnbs, import, qos_start, qos_stop, subscribers, ues, unfit,
+    unreadable,
+};
+use super::route::{
+    Answer, Body, CSV, EVENTS_MAX, EXPOSITION, IMPORT_MAX, JSON, LONG, Method, Own, Parameter,
+    Route, Values, get, object, of, own, parameter,
 };
 use super::schemas::Form;
+use super::users::{LogIn, Session, UserChange, UserRow, Users};
 use crate::operators::answers;
 use crate::operators::qos_rule::QosRule;
-use crate::operators::request::{Ask, Request, UES_MAX};
-use schemars::JsonSchema;
-use schemars::generate::SchemaGenerator;
+use crate::operators::request::{Request, UES_MAX};
 use sluice_subscribers::operation::Edit;
 use sluice_subscribers::{Operation, json};
-use std::time::Duration;
-
-/// Method of a request (RFC 9110, 9.3; RFC 5789).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Method {
-    /// Shows; HEAD does the same without the body.
-    Get,
-    /// Adds, or does.
-    Post,
-    /// Puts what the body says in the place of what there was.
-    Put,
-    /// Changes.
-    Patch,
-    /// Removes.
-    Delete,
-}
-
-/// What a parameter may be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Values {
-    /// Any text.
-    Text,
-    /// A number from 1 to the most.
-    Number(usize),
-    /// `true` or `false`.
-    Boolean,
-    /// One of these words.
-    Word(&'static [&'static str]),
-}
-
-/// A parameter behind `?`.
-#[derive(Clone, Copy, Debug)]
-pub struct Parameter {
-    /// Its name.
-    pub name: &'static str,
-    /// What it may be.
-    pub value: Values,
-    /// What it means.
-    pub meaning: &'static str,
-}
-
-/// What a request has in its body.
-#[derive(Clone, Copy, Debug)]
-pub struct Body {
-    /// How it may be written.
-    pub media_types: &'static [&'static str],
-    /// Form of a body that is JSON.
-    pub form: Form,
-    /// Longest.
-    pub most_octets: usize,
-}
-
-/// What is answered when a request is done.
-#[derive(Clone, Copy, Debug)]
-pub enum Answer {
-    /// An object, with this status and this form.
-    Object(u16, Form),
-    /// The object's `text`, which has one of these media types; the first unless `format` says
-    /// otherwise.
-    Text(&'static [&'static str]),
-    /// The OpenAPI document.
-    Document,
-}
-
-/// What is asked of the core; nothing of one that is answered without it.
-pub type Reader = fn(&Given<'_>) -> Result<Ask, Problem>;
-
-/// An operation.
-#[derive(Clone, Copy, Debug)]
-pub struct Route {
-    /// Its method.
-    pub method: Method,
-    /// Its path, with `{name}` for parameters.
-    pub path: &'static str,
-    /// What programs call it.
-    pub operation: &'static str,
-    /// What it does.
-    pub summary: &'static str,
-    /// Parameters behind `?`.
-    pub query: &'static [Parameter],
-    /// Its body, if it has one.
-    pub body: Option<Body>,
-    /// Its answer.
-    pub answer: Answer,
-    /// How long the answer may take.
-    pub within: Duration,
-    /// How it is read.
-    pub reader: Option<Reader>,
-}
-
-/// How long an answer may take that the core has at hand.
-const SOON: Duration = Duration::from_secs(20);
-/// How long an answer may take that all subscribers are a part of.
-const LONG: Duration = Duration::from_secs(300);
-
-/// Longest body that tells of one thing.
-pub const BODY_MAX: usize = 64 << 10;
-/// Longest import, as on the control socket: some 200,000 subscribers.
-pub const IMPORT_MAX: usize = 64 << 20;
-
-const JSON: &str = "application/json";
-pub(super) const CSV: &str = "text/csv";
-/// Prometheus' text format.
-pub const EXPOSITION: &str = "text/plain; version=0.0.4; charset=utf-8";
-
-const fn object(form: Form) -> Option<Body> {
-    Some(Body {
-        media_types: &[JSON],
-        form,
-        most_octets: BODY_MAX,
-    })
-}
-
-const fn of<T: JsonSchema>() -> Form {
-    Form::Of(SchemaGenerator::subschema_for::<T>)
-}
-
-const fn parameter(name: &'static str, value: Values, meaning: &'static str) -> Parameter {
-    Parameter {
-        name,
-        value,
-        meaning,
-    }
-}
 
 /// Of which PDU session.
 const SESSION: Parameter = parameter(
@@ -145,25 +24,12 @@ const SESSION: Parameter = parameter(
     "Identity of the PDU session; otherwise the first",
 );
 
-const fn get(
-    path: &'static str,
-    operation: &'static str,
-    summary: &'static str,
-    form: Form,
-    reader: Reader,
-) -> Route {
-    Route {
-        method: Method::Get,
-        path,
-        operation,
-        summary,
-        query: &[],
-        body: None,
-        answer: Answer::Object(200, form),
-        within: SOON,
-        reader: Some(reader),
-    }
-}
+/// Streams end by themselves, for programs that look once.
+const EVENTS: Parameter = parameter(
+    "events",
+    Values::Number(EVENTS_MAX),
+    "The stream ends after so many events; otherwise it goes on",
+);
 
 /// All of them.
 pub const ROUTES: &[Route] = &[
@@ -288,9 +154,17 @@ pub const ROUTES: &[Route] = &[
             |given| given.of_application("app_session_delete", true, false),
         )
     },
-    get("/v1/gnbs", "gnbs", "gNBs", of::<answers::Gnbs>(), |_| {
-        core(Request::Gnbs)
-    }),
+    Route {
+        query: &[
+            parameter(
+                "after",
+                Values::Text,
+                "The last identity of the page before",
+            ),
+            parameter("count", Values::Number(UES_MAX), "At most so many"),
+        ],
+        ..get("/v1/gnbs", "gnbs", "gNBs", of::<answers::Gnbs>(), gnbs)
+    },
     get(
         "/v1/nfs",
         "nfs",
@@ -531,49 +405,93 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         answer: Answer::Document,
-        reader: None,
-        ..get(
+        ..own(
             "/openapi.json",
             "openapi",
             "This document",
             Form::Named(""),
-            |_| core(Request::Status),
+            Own::Document,
+        )
+    },
+    own(
+        "/v1/session",
+        "session",
+        "Who is logged in, and how one logs in",
+        of::<Session>(),
+        Own::Session,
+    ),
+    Route {
+        method: Method::Post,
+        body: object(of::<LogIn>()),
+        answer: Answer::Object(201, of::<Session>()),
+        ..own(
+            "/v1/session",
+            "logIn",
+            "Log in; the answer sets a cookie",
+            of::<Session>(),
+            Own::LogIn,
+        )
+    },
+    Route {
+        method: Method::Delete,
+        ..own(
+            "/v1/session",
+            "logOut",
+            "Log out",
+            of::<Session>(),
+            Own::LogOut,
+        )
+    },
+    own(
+        "/v1/users",
+        "userList",
+        "Users of the API, with their roles",
+        of::<Users>(),
+        Own::Users,
+    ),
+    Route {
+        method: Method::Put,
+        body: object(of::<UserChange>()),
+        ..own(
+            "/v1/users/{user}",
+            "userSet",
+            "Add a user, or change its role, its password or both; another password ends its sessions",
+            of::<UserRow>(),
+            Own::UserSet,
+        )
+    },
+    Route {
+        method: Method::Delete,
+        ..own(
+            "/v1/users/{user}",
+            "userRemove",
+            "Remove a user, and end its sessions",
+            Form::Named("Removed"),
+            Own::UserRemove,
+        )
+    },
+    Route {
+        query: &[EVENTS],
+        answer: Answer::Events(&["status"]),
+        ..own(
+            "/v1/events",
+            "events",
+            "The core in short, each second",
+            Form::Named(""),
+            Own::Events,
+        )
+    },
+    Route {
+        query: &[EVENTS],
+        answer: Answer::Events(&["ue", "flow"]),
+        ..own(
+            "/v1/ues/{imsi}/events",
+            "ueEvents",
+            "One UE and the messages of its call flow, as they come",
+            Form::Named(""),
+            Own::UeEvents,
         )
     },
 ];
 
 const FORMAT: Values = Values::Word(&["csv", "json"]);
-
-impl Route {
-    /// What a request asks of the core; none is answered without it.
-    ///
-    /// # Errors
-    /// What is wrong with the request. Keys in it are not repeated.
-    pub fn read(&self, given: &Given<'_>) -> Result<Option<Ask>, Problem> {
-        if let Some(body) = &self.body {
-            let media_type = given.plain_media_type().unwrap_or_default();
-            if !body.media_types.contains(&media_type.as_str()) {
-                let types = body.media_types.join(" or ");
-                let detail = format!("expected a body with Content-Type: {types}");
-                return Err(Problem::new("media_type", detail));
-            }
-        } else if !given.body.is_empty() {
-            return Err(Problem::invalid("there is a body; expected none"));
-        }
-        if self.query.is_empty() {
-            given.query(&[])?;
-        }
-        self.reader.map(|read| read(given)).transpose()
-    }
-
-    /// Longest body.
-    pub fn most_octets(&self) -> usize {
-        self.body.map_or(BODY_MAX, |body| body.most_octets)
-    }
-
-    /// Names of the path's parameters.
-    pub fn parameters(&self) -> impl Iterator<Item = &'static str> {
-        let parts = self.path.split('/');
-        parts.filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
-    }
-}

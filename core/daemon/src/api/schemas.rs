@@ -109,6 +109,7 @@ fn by_hand() -> Map<String, Value> {
 pub fn path_parameter(name: &str) -> Value {
     match name {
         "imsi" => json!({ "type": "string", "pattern": "^[0-9]{6,15}$" }),
+        "user" => json!({ "type": "string", "pattern": "^[-A-Za-z0-9_.@]{1,64}$" }),
         "id" => json!({ "type": "integer", "minimum": 1, "maximum": 255 }),
         "function" => json!({ "type": "string", "pattern": "^[a-z]{3,4}$" }),
         "instance" => json!({ "type": "integer", "minimum": 0, "maximum": 15 }),

@@ -3,20 +3,26 @@
 //! The thread drives a runtime for itself. A question waits for its answer on one of few further threads,
 //! as the control socket's clients do, so the core's loop knows no difference.
 
-use super::access::{Access, Shown};
+use super::access::{Access, CSRF_HEADER, Caller, Shown};
+use super::assets::{self, response};
+use super::events::{Recent, STREAMS_MAX, Stream};
 use super::openapi;
 use super::problem::{MEDIA_TYPE, Problem};
-use super::readers::Given;
-use super::routes::{Answer, BODY_MAX, Method, ROUTES, Route};
-use crate::operators::request::Ask;
+use super::readers::{self, Given};
+use super::route::{Answer, BODY_MAX, By, EVENT_STREAM, JSON, Method, Own, Route};
+use super::routes::ROUTES;
+use super::users;
+use crate::operators::request::{Ask, Request as Question};
 use axum::Router;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::http::header::{
-    ALLOW, AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE,
+    ALLOW, AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, ORIGIN, RETRY_AFTER, SET_COOKIE,
+    WWW_AUTHENTICATE,
 };
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -39,6 +45,8 @@ use tokio::time::{sleep, timeout};
 const CONNECTIONS_MAX: usize = 64;
 /// Questions at one time: as many as threads wait for answers.
 const ASKS_MAX: usize = 16;
+/// Passwords that are hashed at one time: each takes 19 MiB.
+const HASHES_MAX: usize = 2;
 /// Imports at one time.
 const IMPORTS_MAX: usize = 2;
 /// How long a connection may be idle, and a request's head may take.
@@ -61,6 +69,9 @@ pub(crate) struct Server {
     asks: Arc<Semaphore>,
     /// Long bodies at a time: they lie in memory, each several times.
     imports: Semaphore,
+    hashes: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
+    recent: Recent,
     document: String,
 }
 
@@ -77,7 +88,7 @@ impl Server {
         listener.set_nonblocking(true)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
-            .max_blocking_threads(ASKS_MAX)
+            .max_blocking_threads(ASKS_MAX + HASHES_MAX)
             .thread_keep_alive(THREADS_REST)
             .thread_name("sluice-api")
             .build()?;
@@ -86,6 +97,9 @@ impl Server {
             questions,
             asks: Arc::new(Semaphore::new(ASKS_MAX)),
             imports: Semaphore::new(IMPORTS_MAX),
+            hashes: Arc::new(Semaphore::new(HASHES_MAX)),
+            streams: Arc::new(Semaphore::new(STREAMS_MAX)),
+            recent: Recent::default(),
             document: openapi::document().to_string(),
         });
         let named = std::thread::Builder::new().name("sluice-api".to_owned());
@@ -166,6 +180,9 @@ fn router(server: &Arc<Server>) -> Router {
         response
     };
     let other_path = async move |request: Request| {
+        if let Some(page) = assets::page(&request) {
+            return page;
+        }
         let permitted = for_path.permit(&request);
         let problem = permitted.err().unwrap_or_else(|| {
             Problem::new("no_route", "there is nothing here; see /openapi.json")
@@ -209,14 +226,28 @@ fn methods_of(uri: &Uri) -> String {
 
 impl Server {
     fn permit(&self, request: &Request) -> Result<(), Problem> {
-        let (headers, uri) = (request.headers(), request.uri());
-        let host = text(headers, HOST);
-        self.access.permit(Shown {
-            authorization: text(headers, AUTHORIZATION),
-            // Of a target with an authority, that counts (RFC 9112, 3.2.2).
-            host: uri.authority().map(|authority| authority.as_str()).or(host),
-            has_origin: headers.contains_key(ORIGIN),
-        })
+        let shown = shown(request.headers(), request.uri(), false);
+        self.access.permit(shown).map(drop)
+    }
+
+    /// Sender of a request; none of an operation that is open to everybody.
+    fn caller(&self, route: &Route, parts: &Parts) -> Result<Option<Caller>, Problem> {
+        let changes = route.method != Method::Get;
+        let shown = shown(&parts.headers, &parts.uri, changes);
+        let Some(least) = route.least() else {
+            self.access.permit_page(shown)?;
+            return match self.access.permit(shown) {
+                Err(problem) if problem.reason == "forbidden" && !changes => Err(problem),
+                permitted => Ok(permitted.ok()),
+            };
+        };
+        let caller = self.access.permit(shown)?;
+        caller.may(least)?;
+        if let (Caller::User(browser, _), true) = (&caller, changes) {
+            let (user, operation) = (&browser.user, route.operation);
+            tracing::info!("management API: {user}: {operation} {}", parts.uri.path());
+        }
+        Ok(Some(caller))
     }
 
     async fn serve(
@@ -225,9 +256,9 @@ impl Server {
         path: Result<Vec<(String, String)>, Problem>,
         request: Request,
     ) -> Result<Response, Problem> {
-        self.permit(&request)?;
-        let path = path?;
         let (parts, body) = request.into_parts();
+        let caller = self.caller(route, &parts)?;
+        let path = path?;
         let is_long = route.most_octets() > BODY_MAX;
         let import = is_long.then(|| self.imports.try_acquire());
         let _import = import.transpose().map_err(|_| {
@@ -238,16 +269,20 @@ impl Server {
         })?;
         let octets = read(body, route.most_octets()).await?;
         let query = parts.uri.query().unwrap_or_default();
-        let ask = route.read(&Given {
+        let given = Given {
             path: &path,
             query,
             media_type: text(&parts.headers, CONTENT_TYPE),
             body: &octets,
-        })?;
-        drop(octets);
-        let Some(ask) = ask else {
-            return Ok(whole(200, "application/json", self.document.clone()));
         };
+        let ask = route.read(&given)?;
+        let By::Core(_) = route.by else {
+            return Arc::clone(&self)
+                .answer(route, caller, &parts, &given)
+                .await;
+        };
+        drop(octets);
+        let ask = ask.ok_or_else(|| Problem::new("failed", "nothing is asked"))?;
         let answer = self.ask(route, ask).await?;
         match Problem::of_answer(&answer) {
             Some(problem) => Err(problem),
@@ -255,8 +290,104 @@ impl Server {
         }
     }
 
+    /// Answers what the core is not asked.
+    async fn answer(
+        self: Arc<Self>,
+        route: &'static Route,
+        caller: Option<Caller>,
+        parts: &Parts,
+        given: &Given<'_>,
+    ) -> Result<Response, Problem> {
+        let By::Own(own) = route.by else {
+            return Err(Problem::new("failed", "the core is to be asked"));
+        };
+        match own {
+            Own::Document => Ok(whole(200, JSON, self.document.clone())),
+            Own::Events | Own::UeEvents => self.stream(route, own, caller, given),
+            _ => self.users(route, own, caller, parts, given).await,
+        }
+    }
+
+    /// A stream of events.
+    fn stream(
+        self: Arc<Self>,
+        route: &'static Route,
+        own: Own,
+        caller: Option<Caller>,
+        given: &Given<'_>,
+    ) -> Result<Response, Problem> {
+        let busy = |_| {
+            Problem::new(
+                "busy",
+                "there are as many streams of events as there may be",
+            )
+        };
+        let left = readers::events(given)?;
+        let imsi = given.named("imsi");
+        if own == Own::UeEvents {
+            let known = crate::operators::request::subscriber(&imsi);
+            known.map_err(|refused| {
+                Problem::of_answer(&refused).unwrap_or_else(|| Problem::invalid("imsi"))
+            })?;
+        }
+        let place = self.streams.clone().try_acquire_owned().map_err(busy)?;
+        let cookie = match caller {
+            Some(Caller::User(_, cookie)) => Some(cookie),
+            _ => None,
+        };
+        let stream = Stream::new(self, route, imsi, cookie, left, place);
+        Ok(response(200, EVENT_STREAM, stream.body(own)))
+    }
+
+    /// Users and sessions, on a thread that may hash.
+    async fn users(
+        self: Arc<Self>,
+        route: &'static Route,
+        own: Own,
+        caller: Option<Caller>,
+        parts: &Parts,
+        given: &Given<'_>,
+    ) -> Result<Response, Problem> {
+        // A page that came by TLS, through a proxy, says so in its origin.
+        let is_by_tls = text(&parts.headers, ORIGIN).is_some_and(|o| o.starts_with("https://"));
+        let (path, body) = (given.path.to_vec(), given.body.to_vec());
+        let failed = |_| Problem::new("busy", "the core ends");
+        let place = self.hashes.clone().acquire_owned().await;
+        let place = place.map_err(|_| Problem::new("busy", "the core ends"))?;
+        let answered = spawn_blocking(move || {
+            let given = Given {
+                path: &path,
+                query: "",
+                media_type: Some(JSON),
+                body: &body,
+            };
+            let answered = users::answer(own, &self.access, caller.as_ref(), is_by_tls, &given);
+            drop(place);
+            answered
+        });
+        let (answer, cookie) = answered.await.map_err(failed)??;
+        let mut response = answered_object(route, &answer);
+        if let Some(cookie) = cookie.and_then(|text| HeaderValue::from_str(&text).ok()) {
+            response.headers_mut().insert(SET_COOKIE, cookie);
+        }
+        Ok(response)
+    }
+
+    /// Whether a browser is still logged in.
+    pub(super) fn is_logged_in(&self, cookie: &str) -> bool {
+        let door = self.access.door.as_ref();
+        door.is_some_and(|door| door.is_logged_in(cookie, std::time::Instant::now()))
+    }
+
+    /// The core in short, as it was a second ago or later.
+    pub(super) async fn recent_status(&self, route: &Route) -> Option<Value> {
+        let ask = async { self.ask(route, Ask::Core(Question::Status)).await.ok() };
+        let status = self.recent.get(ask).await?;
+        status.get("error").is_none().then_some(status)
+    }
+
     /// What the core says.
-    async fn ask(&self, route: &Route, ask: Ask) -> Result<Value, Problem> {
+    pub(super) async fn ask(&self, route: &Route, ask: Ask) -> Result<Value, Problem> {
         let busy = |_| {
             Problem::new(
                 "busy",
@@ -298,23 +429,45 @@ async fn read(body: Body, most: usize) -> Result<Vec<u8>, Problem> {
     Ok(collected.to_bytes().to_vec())
 }
 
+/// Parts of a request that tell its sender.
+fn shown<'r>(headers: &'r HeaderMap, uri: &'r Uri, changes: bool) -> Shown<'r> {
+    let host = text(headers, HOST);
+    Shown {
+        authorization: text(headers, AUTHORIZATION),
+        // Of a target with an authority, that counts (RFC 9112, 3.2.2).
+        host: uri.authority().map(|authority| authority.as_str()).or(host),
+        // One that cannot be read is none of ours.
+        origin: headers
+            .get(ORIGIN)
+            .map(|origin| origin.to_str().unwrap_or_default()),
+        cookie: text(headers, COOKIE),
+        csrf: text(headers, HeaderName::from_static(CSRF_HEADER)),
+        changes,
+    }
+}
+
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
 fn answered(route: &Route, query: &str, answer: &Value) -> Response {
-    match route.answer {
-        Answer::Object(status, _) => whole(status, "application/json", answer.to_string()),
-        Answer::Document => whole(200, "application/json", answer.to_string()),
-        Answer::Text(media_types) => {
-            let body = answer["text"].as_str().unwrap_or_default().to_owned();
-            let mut query = form_urlencoded::parse(query.as_bytes());
-            let wants_json = query.any(|(name, value)| name == "format" && value == "json");
-            let fits = |one: &&&str| one.ends_with("json") == wants_json;
-            let media_type = media_types.iter().find(fits).or(media_types.first());
-            whole(200, media_type.copied().unwrap_or_default(), body)
-        }
-    }
+    let Answer::Text(media_types) = route.answer else {
+        return answered_object(route, answer);
+    };
+    let body = answer["text"].as_str().unwrap_or_default().to_owned();
+    let mut query = form_urlencoded::parse(query.as_bytes());
+    let wants_json = query.any(|(name, value)| name == "format" && value == "json");
+    let fits = |one: &&&str| one.ends_with("json") == wants_json;
+    let media_type = media_types.iter().find(fits).or(media_types.first());
+    whole(200, media_type.copied().unwrap_or_default(), body)
+}
+
+fn answered_object(route: &Route, answer: &Value) -> Response {
+    let status = match route.answer {
+        Answer::Object(status, _) => status,
+        _ => 200,
+    };
+    whole(status, JSON, answer.to_string())
 }
 
 fn refused(problem: &Problem) -> Response {
@@ -335,11 +488,7 @@ fn refused(problem: &Problem) -> Response {
 }
 
 fn whole(status: u16, media_type: &'static str, body: String) -> Response {
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
-    let media_type = HeaderValue::from_static(media_type);
-    response.headers_mut().insert(CONTENT_TYPE, media_type);
-    response
+    response(status, media_type, Body::from(body))
 }
 
 #[cfg(test)]

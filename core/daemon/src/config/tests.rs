@@ -312,7 +312,7 @@ const MORE_MISTAKES: &[(&str, &str)] = &[
     (
         "api: {listen: '192.0.2.20:9471'}",
         "api.listen: whoever reaches 192.0.2.20:9471 could change the core; expected an address of the \
-         loopback, a token_file, or allow_remote: true",
+         loopback, a token_file, a users_file, or allow_remote: true",
     ),
     (
         "api: {listen: '[::]:9471', allow_remote: false}",

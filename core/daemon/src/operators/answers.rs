@@ -142,6 +142,8 @@ answers! {
         pub ues_connected: Option<usize>,
         /// Null of a core without sessions.
         pub sessions: Option<usize>,
+        /// Null of a core without sessions.
+        pub usage: Option<UsageSum>,
         pub procedures: usize,
         /// Refused requests since the start.
         pub refused: u64,
@@ -156,6 +158,13 @@ answers! {
         pub subscriber_database_up: Option<bool>,
         /// Null of a core without sessions.
         pub upfs: Option<Vec<Upf>>,
+    }
+
+    /// Usage of all sessions that UPFs have reported since the start.
+    #[derive(Deserialize)]
+    UsageSum {
+        pub uplink_octets: u64,
+        pub downlink_octets: u64,
     }
 
     /// A UPF.
@@ -241,7 +250,10 @@ answers! {
 
     /// gNBs.
     Gnbs {
+        /// By their identities.
         pub gnbs: Vec<Gnb>,
+        /// The last of the page, if there are more.
+        pub next_after: Option<String>,
         pub associations_without_setup: usize,
     }
 

@@ -71,7 +71,9 @@ fn answer(request: &Request, daemon: &mut Daemon, told_by_others: Part) -> Value
                 view::ue(daemon, supi, amf.ue, &part).map_or_else(|refused| refused, told)
             })
         }),
-        Request::Gnbs => of_amf(part.amf, |amf| told(view::gnbs(amf))),
+        Request::Gnbs { after, count } => of_amf(part.amf, |amf| {
+            told(view::gnbs(amf, after.as_deref(), *count))
+        }),
         Request::Nfs => match part.nrf {
             Some(mut nrf) => {
                 let programs = daemon.programs.as_ref();

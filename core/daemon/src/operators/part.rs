@@ -59,7 +59,7 @@ impl Request {
             | Self::AppSessionDelete { .. }
             | Self::AppSession { .. } => &[Nf::Pcf],
             Self::Counters | Self::Metrics | Self::Flow { .. } | Self::Nfs => &Apart::ALL,
-            Self::Gnbs
+            Self::Gnbs { .. }
             | Self::UpdateGnbs
             | Self::OverloadStart { .. }
             | Self::OverloadStop

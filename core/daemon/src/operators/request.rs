@@ -35,8 +35,13 @@ pub enum Request {
         /// Whose.
         imsi: String,
     },
-    /// gNBs with their areas and slices.
-    Gnbs,
+    /// gNBs with their areas and slices, by their identities.
+    Gnbs {
+        /// After this one; none: from the beginning.
+        after: Option<String>,
+        /// At most so many; none: all.
+        count: Option<usize>,
+    },
     /// Network functions as the NRF knows them.
     Nfs,
     /// Procedures under way, by the step at which they wait.

@@ -6,8 +6,8 @@ use crate::operators::ended::{self, Ended};
 use crate::operators::request::{Request, UES_MAX, subscriber};
 use serde::{Deserialize, Serialize};
 use sluice_ids::Supi;
-use sluice_smf::Smf;
 use sluice_smf::view::{SessionView, UpfView, Waiting};
+use sluice_smf::{Smf, Usage};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -15,6 +15,8 @@ use std::net::IpAddr;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SmfPart {
     pub sessions: usize,
+    /// Usage of all sessions that was reported since the start.
+    pub usage: answers::UsageSum,
     /// Associations with UPFs that there are, or are being begun or ended.
     pub upfs_left: usize,
     pub procedures: usize,
@@ -34,10 +36,11 @@ pub(crate) struct SmfPart {
 pub(crate) fn part(request: &Request, smf: &Smf) -> SmfPart {
     let mut part = SmfPart {
         sessions: smf.sessions(),
+        usage: usage(smf.usage()),
         upfs_left: smf.upfs_left(),
         procedures: smf.procedures().len(),
         counters: smf.counters().into(),
-        upfs: smf.upfs().into_iter().map(upf).collect(),
+        upfs: Vec::new(),
         waiting: Vec::new(),
         of_ue: Vec::new(),
         addresses: BTreeMap::new(),
@@ -45,7 +48,12 @@ pub(crate) fn part(request: &Request, smf: &Smf) -> SmfPart {
     };
     match request {
         Request::Procedures => part.waiting = smf.waiting().into_iter().map(procedure).collect(),
-        Request::Metrics => part.ended = ended::of(smf.tally()),
+        // Their sessions are counted one by one.
+        Request::Status => part.upfs = upfs(smf),
+        Request::Metrics => {
+            part.upfs = upfs(smf);
+            part.ended = ended::of(smf.tally());
+        }
         Request::Ue { imsi } => {
             let supi = subscriber(imsi).ok();
             let its = supi.map(|supi| smf.sessions_of(&supi)).unwrap_or_default();
@@ -59,6 +67,17 @@ pub(crate) fn part(request: &Request, smf: &Smf) -> SmfPart {
         _ => {}
     }
     part
+}
+
+fn usage(sum: Usage) -> answers::UsageSum {
+    answers::UsageSum {
+        uplink_octets: sum.uplink_octets,
+        downlink_octets: sum.downlink_octets,
+    }
+}
+
+fn upfs(smf: &Smf) -> Vec<answers::Upf> {
+    smf.upfs().into_iter().map(upf).collect()
 }
 
 fn upf(upf: UpfView) -> answers::Upf {

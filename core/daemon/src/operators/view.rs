@@ -23,6 +23,7 @@ pub(crate) fn status(daemon: &Daemon, part: &Part) -> answers::Status {
         ues_registered: amf.map(|amf| amf.registered),
         ues_connected: amf.map(|amf| amf.connected),
         sessions: smf.map(|smf| smf.sessions),
+        usage: smf.map(|smf| smf.usage.clone()),
         procedures: of_amf + smf.map_or(0, |smf| smf.procedures),
         refused: daemon.refusals.total(),
         ues_unauthenticated: amf.map(|amf| amf.unauthenticated),
@@ -120,12 +121,28 @@ fn session_row(
     }
 }
 
-/// gNBs, a row each.
-pub(crate) fn gnbs(amf: AmfPart) -> answers::Gnbs {
+/// gNBs, a row each: those after an identity, at most so many.
+pub(crate) fn gnbs(amf: AmfPart, after: Option<&str>, count: Option<usize>) -> answers::Gnbs {
+    let (gnbs, next_after) = page_of(amf.gnbs, after, count);
     answers::Gnbs {
-        gnbs: amf.gnbs,
+        gnbs,
+        next_after,
         associations_without_setup: amf.associations_without_setup,
     }
+}
+
+/// A page, and its last identity if there are more.
+fn page_of(
+    mut gnbs: Vec<answers::Gnb>,
+    after: Option<&str>,
+    count: Option<usize>,
+) -> (Vec<answers::Gnb>, Option<String>) {
+    gnbs.sort_by(|one, other| one.id.cmp(&other.id));
+    gnbs.retain(|gnb| after.is_none_or(|after| gnb.id.as_str() > after));
+    let has_more = count.is_some_and(|count| gnbs.len() > count);
+    gnbs.truncate(count.unwrap_or(usize::MAX));
+    let last = gnbs.last().map(|gnb| gnb.id.clone());
+    (gnbs, last.filter(|_| has_more))
 }
 
 /// Procedures under way.
@@ -165,5 +182,35 @@ pub(crate) fn counters(daemon: &Daemon, part: &Part) -> answers::Counters {
         sbi: part.sbi.as_ref().map(|sbi| sbi.http),
         sbi_tokens: part.sbi.as_ref().map(|sbi| sbi.tokens),
         sbi_deviations: part.sbi.as_ref().map(|sbi| sbi.deviations.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_gnbs_follow_each_other_without_a_gap() {
+        let gnb = |id: &str| answers::Gnb {
+            id: id.to_owned(),
+            name: None,
+            address: None,
+            ues: 0,
+            areas: String::new(),
+        };
+        let all = || ["c", "a", "d", "b"].map(gnb).to_vec();
+        let ids = |page: &[answers::Gnb]| page.iter().map(|gnb| gnb.id.clone()).collect::<String>();
+        let (mut after, mut seen) = (None, Vec::new());
+        loop {
+            let (page, next) = page_of(all(), after.as_deref(), Some(2));
+            seen.push(ids(&page));
+            after = next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, ["ab", "cd"]);
+        let (whole, next) = page_of(all(), None, None);
+        assert_eq!((ids(&whole).as_str(), next), ("abcd", None));
     }
 }

@@ -17,6 +17,7 @@ mod qos;
 mod reload;
 mod repository;
 mod schema;
+mod screen;
 mod server;
 mod stores;
 mod tokens;

@@ -182,6 +182,8 @@ pub(crate) struct State {
     /// UEs whose messages are traced as octets.
     pub followed: Followed,
     pub counters: Counters,
+    /// Usage of all sessions that was reported since the start.
+    pub usage: Usage,
 }
 
 impl State {
@@ -225,6 +227,7 @@ impl State {
             effects: Vec::new(),
             followed: Followed::Nobody,
             counters: Counters::default(),
+            usage: Usage::default(),
         }
     }
 

@@ -447,6 +447,7 @@ impl State {
                 downlink_octets: volume.downlink.unwrap_or_default(),
             };
             session.usage.add(usage);
+            self.usage.add(usage);
             let rule = flow_rules::rule_of(report.urr_id);
             groups.insert(rule.and_then(|rule| session.flows.add_usage(rule, usage)));
         }

@@ -171,6 +171,7 @@ fn sessions_of_a_upf_that_stops_in_order_wait_for_it_with_their_last_usage() {
             downlink_octets: 400,
         };
         assert_eq!(session.usage, used);
+        assert_eq!(state.usage, used, "the sum of all sessions");
     }
     // It is back, and is asked for the session.
     net.peers[0].asked.clear();
