@@ -16,8 +16,11 @@ use sluice_testbed::core as testbed;
 use super::carried::Calls;
 use crate::Failure;
 
-/// Requests of a thousand on each interface, and the calls that they are of, in turn.
-const MIX: [(u32, fn() -> Vec<Message>); 7] = [
+/// Requests of a thousand on an interface, and the calls that they are of, in turn.
+type Share = (u32, fn() -> Vec<Message>);
+
+/// Shares of all interfaces.
+const MIX: [Share; 7] = [
     (500, n11),
     (300, n7),
     (109, n10),

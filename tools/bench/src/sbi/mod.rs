@@ -16,7 +16,7 @@ mod registrations;
 use std::fmt::Display;
 
 use http::header::{AUTHORIZATION, HeaderValue};
-use serde_json::{Value, json};
+use serde_json::json;
 use sluice_sbi::Nf;
 use sluice_sbi_http2::TlsFiles;
 use sluice_services::{Consumer, Memory, Own, Request, Response};
@@ -319,6 +319,7 @@ impl Calls for Replay {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     fn measured(only: &str) -> Value {
         let args = SbiArgs {
