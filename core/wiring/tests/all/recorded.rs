@@ -7,6 +7,7 @@ use std::path::Path;
 use sluice_ids::Tac;
 use sluice_n1::Downlink;
 use sluice_n2::{Cause, DownlinkNasTransport, ErrorIndication, FromAmf, FromRan};
+use sluice_testbed::apart;
 
 use crate::world::{GNB, TestNetwork, config, core, tai};
 
@@ -48,6 +49,8 @@ fn what_a_live_gnb_sent_when_registrations_failed_is_read_and_answered() {
         match name.as_str() {
             "InitialUEMessage" => {
                 world.core.n2(now, GNB, 0, &octets);
+                // The AMF that has given the name is asked for before the UE is.
+                apart::carry(&mut world.core, now);
                 let told = world.core.take_to_ran();
                 let [answer] = &told[..] else {
                     panic!("one answer");
