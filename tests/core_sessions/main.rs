@@ -5,7 +5,6 @@
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod any_upf;
-mod between_amfs;
 mod broken_outcomes;
 mod contexts;
 mod contexts_at_upf;

@@ -1,6 +1,8 @@
 //! Mobility registration update (TS 23.502, 4.2.2.2.2; TS 24.501, 5.5.1.3): another area, other slices, from
 //! idle and connected.
 
+mod between_amfs;
+
 use sluice_ids::{Tac, Tai};
 use sluice_n1::{RegistrationKind, SessionType};
 

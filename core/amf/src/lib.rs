@@ -11,6 +11,7 @@ mod context;
 mod counters;
 mod exposure;
 mod key_names;
+mod leaving;
 mod limits;
 mod messages;
 mod metrics;

@@ -28,7 +28,6 @@ mod slot;
 pub mod tally;
 mod time;
 mod traced_message;
-mod ue_context;
 
 pub use call::{Answer, CallId, Calls, Request};
 pub use call_flow::{CallFlow, Line};
@@ -44,6 +43,10 @@ pub use field::{
     AppSessionNews, AuthMethod, AuthResult, DNNS, DataChange, Identity, N2Sm, Nf, OFFERED,
     PolicyTrigger, Problem, REQUESTED, Removal, Resynchronisation, SLICES, SimAlgorithm, SmChange,
     SubscribedUpSecurity, TransferCause,
+};
+pub use message::ue_context::{
+    MOVED_SESSIONS, MovedKeys, MovedSession, MovedSessions, SomeDevice, SomeKeys, TransferReason,
+    UeName,
 };
 pub use message::*;
 pub use nrf::{
@@ -61,7 +64,3 @@ pub use slot::Slot;
 pub use tally::Tally;
 pub use time::{Instant, Now, Random};
 pub use traced_message::{Followed, ReferencePoint, TracedMessage};
-pub use ue_context::{
-    MOVED_SESSIONS, MovedKeys, MovedSession, MovedSessions, SomeDevice, SomeKeys, TransferReason,
-    UeName,
-};

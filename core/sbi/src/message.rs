@@ -19,10 +19,11 @@ use crate::field::{
 };
 use crate::nrf::{AREAS, NfInstance, NfProfile, NfQuery, NfsFound, Served};
 use crate::pcc::{PccRule, PccRules, RULES};
-use crate::ue_context::{MovedSessions, SomeDevice, SomeKeys, TransferReason, UeName};
+use ue_context::{MovedSessions, SomeDevice, SomeKeys, TransferReason, UeName};
 
 mod slices;
 mod subscription;
+pub(crate) mod ue_context;
 #[macro_use]
 mod table;
 #[macro_use]

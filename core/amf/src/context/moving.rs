@@ -4,42 +4,19 @@
 //! A context that was handed out stays as it is until that AMF has said that it has the UE, since anybody who can send a
 //! message of the UE again makes an AMF ask for it. UDM says the same, and is believed when that AMF says nothing.
 
-use sluice_ids::Guti;
 use sluice_n1::Envelope;
 use sluice_sbi::{
-    Instant, Message, MovedKeys, MovedSession, MovedSessions, Nf, Problem, RegistrationUpdated,
-    TransferReason, TransferUeContext, UeContext, UeName, UpdateRegistration,
+    Instant, Message, MovedKeys, MovedSession, MovedSessions, Nf, Problem, TransferReason,
+    TransferUeContext, UeContext, UeName, UpdateRegistration,
 };
 
-use crate::Amf;
 use crate::context::state::State;
-use crate::context::ue::{Ue, UeId, Waiter};
+use crate::context::ue::{Brought, Moving, Ue, UeId, Waiter};
 use crate::limits;
-use crate::messages::collisions::{Decision, Input as Collision, decide};
-use crate::procedure::deregistration;
-
-/// State of a UE whose context another AMF has asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Moving {
-    /// End of the wait for what that AMF says.
-    until: Instant,
-    /// PDU sessions that it was told of, a bit for each: it may take them over.
-    told: u16,
-    /// UDM says that the UE is elsewhere.
-    is_elsewhere: bool,
-}
-
-/// Context that came from another AMF.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Brought {
-    /// Name of the UE there.
-    pub from: Guti,
-    /// PDU sessions of the UE there, a bit for each.
-    pub sessions: u16,
-}
 
 impl State {
-    fn find_named(&self, name: &UeName) -> Option<UeId> {
+    /// The registered UE of a name.
+    pub fn find_named(&self, name: &UeName) -> Option<UeId> {
         let found = match name.get() {
             Ok(guti) => self.find(&guti),
             Err(supi) => self.find_supi(&supi),
@@ -111,7 +88,7 @@ impl State {
     }
 
     /// A UE whose AMF has not said what became of it, and whether UDM knows.
-    fn end_move(&mut self) -> Option<(UeId, bool)> {
+    pub fn end_move(&mut self) -> Option<(UeId, bool)> {
         let (until, id) = *self.moving.first()?;
         if until > self.now.instant {
             return None;
@@ -122,7 +99,7 @@ impl State {
     }
 
     /// Sessions that another AMF has taken over are none of this one: their SMFs are not told anything.
-    fn pass_sessions_on(&mut self, id: UeId, released: u16) {
+    pub fn pass_sessions_on(&mut self, id: UeId, released: u16) {
         let Some(ue) = self.ues.get_mut(id.0) else {
             return;
         };
@@ -193,50 +170,4 @@ fn sessions_of(ue: &Ue) -> MovedSessions {
         })
     });
     MovedSessions::new(&there.collect::<Vec<_>>())
-}
-
-impl Amf {
-    /// 10: Namf_Communication_RegistrationStatusUpdate of an AMF that has asked for the context.
-    pub(crate) fn registration_updated(
-        &mut self,
-        request: &UpdateRegistration,
-    ) -> Result<RegistrationUpdated, Problem> {
-        let id = {
-            let state = &mut *self.state.borrow_mut();
-            let id = state.find_named(&request.ue);
-            let is_moving = |id: &UeId| state.ues.get(id.0).is_some_and(|ue| ue.moving.is_some());
-            let id = id.filter(is_moving).ok_or(Problem::ContextNotFound)?;
-            state.line("AMF", "AMF", "10", Message::from(*request).name(), id);
-            if request.is_transferred {
-                state.pass_sessions_on(id, request.released.get());
-            }
-            state.stays(id);
-            id
-        };
-        if request.is_transferred {
-            self.leave_to_other(id);
-        }
-        Ok(RegistrationUpdated { is_complete: true })
-    }
-
-    /// Waits for other AMFs that are over.
-    pub(crate) fn end_moves(&mut self) {
-        loop {
-            let over = self.state.borrow_mut().end_move();
-            match over {
-                Some((id, true)) => self.leave_to_other(id),
-                Some((_, false)) => {}
-                None => return,
-            }
-        }
-    }
-
-    /// A UE is another AMF's: its context is removed, and sessions that are left are released.
-    fn leave_to_other(&mut self, id: UeId) {
-        if decide(Collision::SentAway, self.running(id)) == Decision::Ignore {
-            return;
-        }
-        self.abort(id);
-        self.start(id, deregistration::elsewhere);
-    }
 }

@@ -12,7 +12,6 @@ use sluice_security::{
 
 use crate::config::News;
 use crate::context::handover_state::{Handover, Held, Indication};
-use crate::context::moving::{Brought, Moving};
 use crate::context::stored_context::At;
 use crate::limits;
 use crate::overload::admission_limits::Origin;
@@ -150,6 +149,26 @@ impl SmContext {
         let was_up = std::mem::take(&mut self.is_up);
         std::mem::take(&mut self.is_asked) || was_up
     }
+}
+
+/// State of a UE whose context another AMF has asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Moving {
+    /// End of the wait for what that AMF says.
+    pub until: Instant,
+    /// PDU sessions that it was told of, a bit for each: it may take them over.
+    pub told: u16,
+    /// UDM says that the UE is elsewhere.
+    pub is_elsewhere: bool,
+}
+
+/// Context that came from another AMF.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Brought {
+    /// Name of the UE there.
+    pub from: Guti,
+    /// PDU sessions of the UE there, a bit for each.
+    pub sessions: u16,
 }
 
 /// Receiver of the answer to a call.

@@ -8,8 +8,7 @@ use sluice_n1::{
 use sluice_sbi::{Container, MovedKeys, TransferReason, TransferUeContext, UeContext};
 use sluice_security::{Ciphering, Integrity, Kamf, NasCount, NasKeys, SecurityCapability};
 
-use crate::context::moving::Brought;
-use crate::context::ue::Security;
+use crate::context::ue::{Brought, Security};
 use crate::procedure::Procedure;
 use crate::procedure::registration;
 use crate::procedure::security_mode::{self, NewKeys, Origin};

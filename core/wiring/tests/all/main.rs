@@ -2,7 +2,6 @@
 
 #![forbid(unsafe_code)]
 
-mod between_amfs;
 mod broken_outcomes;
 mod checklist;
 mod collisions;

@@ -1,5 +1,7 @@
 //! A phone attaches.
 
+mod between_amfs;
+
 use sluice_ids::Plmn;
 use sluice_n1::{RegistrationKind, RejectedIn};
 use sluice_security::{Ciphering, Integrity};
