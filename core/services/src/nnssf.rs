@@ -4,7 +4,8 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use sluice_ids::Snssai;
 use sluice_sbi::{
-    Message, Nf, OFFERED, Problem, REQUESTED, SLICES, SelectSlices, SlicesSelected, Slot,
+    Message, Nf, NfInstance, OFFERED, Problem, REQUESTED, SLICES, SelectSlices, SlicesSelected,
+    Slot,
 };
 
 use crate::body::{member, optional, read_response, respond, send_empty};
@@ -113,18 +114,7 @@ fn accept_select(route: &Route, memory: &Memory) -> Result<Producer, Refusal> {
     if route.query(PDU_SESSION).is_some() {
         return accept_for_session(route, memory);
     }
-    for name in ["nf-type", "nf-id", REGISTRATION] {
-        route
-            .query(name)
-            .ok_or_else(|| refuse_member(true, name, "a query parameter"))?;
-    }
-    let amf = route.query("nf-id").and_then(instance);
-    let amf = amf.unwrap_or(memory.instance(Nf::Amf));
-    let json = |name: &str| {
-        let text = route.query(name)?;
-        Some(serde_json::from_str::<Value>(text).unwrap_or_default())
-    };
-    let parameters = json!({ REGISTRATION: json(REGISTRATION), "tai": json("tai") });
+    let (amf, parameters) = parameters(route, REGISTRATION, memory)?;
     let info = member(
         &parameters,
         &format!("/{REGISTRATION}"),
@@ -167,20 +157,29 @@ fn accept_select(route: &Route, memory: &Memory) -> Result<Producer, Refusal> {
     Ok(Producer::Ask(Nf::Nssf, message.into(), ask))
 }
 
-/// SliceInfoForPDUSession: whether the slice may be used there, and the NRF that knows its SMFs.
-fn accept_for_session(route: &Route, memory: &Memory) -> Result<Producer, Refusal> {
-    for name in ["nf-type", "nf-id"] {
+/// The AMF that asks, and the parameters that have JSON: the information on what it asks for, and the area.
+fn parameters(
+    route: &Route,
+    info: &'static str,
+    memory: &Memory,
+) -> Result<(NfInstance, Value), Refusal> {
+    for name in ["nf-type", "nf-id", info] {
         route
             .query(name)
             .ok_or_else(|| refuse_member(true, name, "a query parameter"))?;
     }
     let amf = route.query("nf-id").and_then(instance);
-    let amf = amf.unwrap_or(memory.instance(Nf::Amf));
     let json = |name: &str| {
         let text = route.query(name)?;
         Some(serde_json::from_str::<Value>(text).unwrap_or_default())
     };
-    let parameters = json!({ PDU_SESSION: json(PDU_SESSION), "tai": json("tai") });
+    let parameters = json!({ info: json(info), "tai": json("tai") });
+    Ok((amf.unwrap_or(memory.instance(Nf::Amf)), parameters))
+}
+
+/// SliceInfoForPDUSession: whether the slice may be used there, and the NRF that knows its SMFs.
+fn accept_for_session(route: &Route, memory: &Memory) -> Result<Producer, Refusal> {
+    let (amf, parameters) = parameters(route, PDU_SESSION, memory)?;
     let asked = member(
         &parameters,
         &format!("/{PDU_SESSION}/sNssai"),

@@ -24,7 +24,7 @@ pub enum Method {
     Delete,
 }
 
-/// What a parameter may be.
+/// Values of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Values {
     /// Any text.
@@ -40,15 +40,15 @@ pub enum Values {
 /// A parameter behind `?`.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// Its name.
+    /// Name in the path or the query.
     pub name: &'static str,
-    /// What it may be.
+    /// Values that are taken.
     pub value: Values,
-    /// What it means.
+    /// Meaning, for the OpenAPI document.
     pub meaning: &'static str,
 }
 
-/// What a request has in its body.
+/// Body of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Body {
     /// How it may be written.
@@ -59,7 +59,7 @@ pub struct Body {
     pub most_octets: usize,
 }
 
-/// What is answered when a request is done.
+/// Answer to a request that is done.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer {
     /// An object, with this status and this form.
@@ -73,7 +73,7 @@ pub enum Answer {
     Events(&'static [&'static str]),
 }
 
-/// What is asked of the core.
+/// Question to the core.
 pub type Reader = fn(&Given<'_>) -> Result<Ask, Problem>;
 
 /// Part of the core that answers.
@@ -111,17 +111,17 @@ pub enum Own {
 /// An operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
-    /// Its method.
+    /// Method of HTTP.
     pub method: Method,
-    /// Its path, with `{name}` for parameters.
+    /// Path, with `{name}` for parameters.
     pub path: &'static str,
-    /// What programs call it.
+    /// Identifier for programs (operationId).
     pub operation: &'static str,
-    /// What it does.
+    /// Summary, for the OpenAPI document.
     pub summary: &'static str,
     /// Parameters behind `?`.
     pub query: &'static [Parameter],
-    /// Its body, if it has one.
+    /// Body of the request, if there is one.
     pub body: Option<Body>,
     /// Its answer.
     pub answer: Answer,
